@@ -1,0 +1,67 @@
+"""Capacity planning for speculative decoding of language models.
+
+    import specplan
+
+    scene = specplan.scenario(target="llama-3-8b", draft="llama-3.2-1b", hardware="h100-sxm",
+                              batch=16, context=2048, acceptance=0.8)
+    specplan.best_k(scene).value.k
+
+Names are resolved on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Answer": "specplan.domain.answer",
+    "Catalogue": "specplan.catalogue.store",
+    "Scenario": "specplan.domain.scenario",
+    "SpecplanError": "specplan.errors",
+    "best_k": "specplan.questions.best_k",
+    "exactness": "specplan.questions.exactness",
+    "gate": "specplan.questions.gate",
+    "load": "specplan.cli.scenario",
+    "memory": "specplan.questions.memory",
+    "scenario": "specplan.cli.scenario",
+    "sweep": "specplan.questions.sweep",
+}
+
+if TYPE_CHECKING:
+    from specplan.catalogue.store import Catalogue
+    from specplan.cli.scenario import load, scenario
+    from specplan.domain.answer import Answer
+    from specplan.domain.scenario import Scenario
+    from specplan.errors import SpecplanError
+    from specplan.questions.best_k import best_k
+    from specplan.questions.exactness import exactness
+    from specplan.questions.gate import gate
+    from specplan.questions.memory import memory
+    from specplan.questions.sweep import sweep
+
+__all__ = [
+    "Answer",
+    "Catalogue",
+    "Scenario",
+    "SpecplanError",
+    "best_k",
+    "exactness",
+    "gate",
+    "load",
+    "memory",
+    "scenario",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'specplan' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,310 @@
+"""From what was asked to a Scenario: flags over plan over defaults, names to cards.
+
+The only place that resolves names and knows the catalogue. Python callers use the same path:
+every keyword is an option, every value its text or number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import TYPE_CHECKING
+
+from specplan.catalogue.store import Catalogue, Loaded, user_folders
+from specplan.cli import grammar
+from specplan.domain.card import Dtype
+from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
+from specplan.domain.engine import ENGINES
+from specplan.domain.scenario import Input, Part, Scenario, Setup
+from specplan.errors import SpecplanError, UsageError, Where, unknown
+from specplan.units import people
+from specplan.visible import visible
+
+if TYPE_CHECKING:
+    from specplan.catalogue.read import Document
+    from specplan.domain.hardware import Hardware
+    from specplan.domain.model import Model
+    from specplan.domain.plan import MixPart, Plan
+
+# The scenario that sweep has of its own: the article's table.
+GOLDEN = {
+    "target": "llama-3-8b",
+    "draft": "llama-3.2-1b",
+    "hardware": "h100-sxm",
+    "batch": "1,16,64,256",
+    "acceptance": "0.6,0.8",
+    "k": "1,2,4,6,8",
+}
+DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
+QUESTIONS = {
+    "target": ("which model is to be sped up?", "a model such as llama-3-8b", "models"),
+    "draft": (
+        "what drafts?",
+        "a model such as llama-3.2-1b, or ratio:0.05, free, none",
+        "models",
+    ),
+    "hardware": ("on which accelerator?", "one such as h100-sxm", "hardware"),
+    "acceptance": ("how likely is a draft token accepted?", "alpha such as 0.7", ""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The texts of one axis, and who gave them."""
+
+    texts: tuple[str, ...]
+    origin: str
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRead:
+    """A plan and the document that it was read from."""
+
+    plan: Plan
+    document: Document
+
+
+def load(*folders: str) -> Catalogue:
+    """The catalogue: packaged cards, the user's own, and those in `folders`, later ones winning."""
+    return Catalogue(tuple(user_folders(folders)))
+
+
+def scenario(
+    *,
+    catalogue: Catalogue | None = None,
+    k_max: int = 16,
+    **options: str | float | Sequence[str | float],
+) -> Scenario:
+    """The scenario of the named options: scenario(target="llama-3-8b", batch=[1, 16], ...).
+
+    Names are those of the command line with underscores; values are texts of its grammar, numbers,
+    or lists of either. target, draft, hardware and acceptance have no default.
+    """
+    typed = {
+        name: tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+        for name, value in options.items()
+    }
+    for name in typed:
+        if name not in {*DEFAULTS, *QUESTIONS, "dtype", "draft_dtype", "kv_dtype", "draft_tp"}:
+            raise unknown("option", name, [*DEFAULTS, *QUESTIONS, "dtype", "kv_dtype"])
+    return build(typed, catalogue=catalogue or load(), k_max=k_max)
+
+
+def build(
+    flags: Mapping[str, Sequence[str]],
+    *,
+    catalogue: Catalogue,
+    plan: PlanRead | None = None,
+    defaults: Mapping[str, str] | None = None,
+    needs: Iterable[str] = ("target", "draft", "hardware", "acceptance"),
+    k_max: int = 16,
+    mix: Sequence[str] = (),
+) -> Scenario:
+    """The scenario asked for; an error names the option or the line that is at fault."""
+    asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
+    for name in needs:
+        if name not in asked and not (name == "acceptance" and (mix or _mixes(plan))):
+            raise _missing(name)
+    resolver = _Resolver(catalogue, asked)
+    setups = resolver.setups()
+    notes = [*resolver.notes, *_defaulted(asked, defaults or {})]
+    parts = _parts(mix, plan, asked)
+    return Scenario(
+        setups=setups,
+        batch=resolver.axis("batch", grammar.batches),
+        context=resolver.axis("context", grammar.contexts),
+        acceptance=resolver.axis("acceptance", grammar.acceptances),
+        k=resolver.axis("k", grammar.lengths),
+        k_max=k_max,
+        parts=parts,
+        inputs=resolver.inputs,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _missing(name: str) -> UsageError:
+    question, expected, listing = QUESTIONS[name]
+    hint = f"specplan {listing} list shows all" if listing else "write -a 0.7 or a range"
+    return UsageError(question, where=Where(f"--{name}"), expected=expected, hint=hint)
+
+
+def _merge(
+    flags: Mapping[str, Sequence[str]], plan: PlanRead | None, defaults: Mapping[str, str]
+) -> dict[str, Given]:
+    asked = {n: Given((t,), "default", Where(_flag(n))) for n, t in defaults.items()}
+    if plan is not None:
+        asked.update(_planned(plan))
+    asked.update({n: Given(tuple(t), "flag", Where(_flag(n))) for n, t in flags.items()})
+    if "isl" in asked or "osl" in asked:
+        asked["context"] = _from_lengths(asked)
+    return asked
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _from_lengths(asked: Mapping[str, Given]) -> Given:
+    """Context from prompt and output lengths: the average over the output, n + m/2."""
+    if not ("isl" in asked and "osl" in asked):
+        raise UsageError("--isl and --osl go together", hint="or give --context")
+    if asked["context"].origin == "flag":
+        raise UsageError("--context and --isl/--osl say the same twice", hint="give one of them")
+    prompt = grammar.contexts(asked["isl"].texts)[0]
+    output = grammar.contexts(asked["osl"].texts)[0]
+    return Given((f"{prompt + output / 2:g}",), "isl and osl", Where("--isl"))
+
+
+def _planned(plan: PlanRead) -> dict[str, Given]:
+    """The axes of a plan, each with its place in the file."""
+    found: dict[str, Given] = {}
+    name = plan.document.name
+
+    def take(key: str, texts: tuple[str, ...] | None, path: tuple[str | int, ...]) -> None:
+        if texts is not None:
+            found[key] = Given(texts, name, plan.document.where(path))
+
+    for key in ("target", "draft", "hardware", "tp", "draft_tp", "engine", "k"):
+        take(key, getattr(plan.plan, key), (key,))
+    for key in ("dtype", "draft_dtype", "kv_dtype"):
+        take(key, getattr(plan.plan, key), (key,))
+    workload = plan.plan.workload
+    if workload is not None:
+        take("batch", workload.batch, ("workload", "batch"))
+        take("context", workload.context, ("workload", "context"))
+        take("acceptance", workload.alpha, ("workload", "alpha"))
+        if workload.acceptance is not None:
+            take("acceptance", (workload.acceptance,), ("workload", "acceptance"))
+    return found
+
+
+def _mixes(plan: PlanRead | None) -> tuple[MixPart, ...]:
+    workload = plan.plan.workload if plan else None
+    return workload.mix or () if workload else ()
+
+
+def _defaulted(asked: Mapping[str, Given], own: Mapping[str, str]) -> list[str]:
+    """What nobody said, in one sentence; a question's own scenario goes without saying."""
+    names = [
+        f"{n} {g.texts[0]}"
+        for n, g in asked.items()
+        if g.origin == "default" and n not in own and n not in {"engine", "k"}
+    ]
+    return [f"by default: {', '.join(names)}"] if names and not own else []
+
+
+def _parts(mix: Sequence[str], plan: PlanRead | None, asked: Mapping[str, Given]) -> tuple[Part, ...]:
+    typed = [grammar.mix_part(text) for text in mix]
+    planned = [
+        {f.name: str(v) for f in fields(p) if (v := getattr(p, f.name)) is not None}
+        for p in _mixes(plan)
+    ]
+    base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
+    return tuple(grammar.part(p, base) for p in (typed or planned))
+
+
+@dataclass(slots=True)
+class _Resolver:
+    """Looks up names once each and remembers what the answer rests on."""
+
+    catalogue: Catalogue
+    asked: Mapping[str, Given]
+    inputs: dict[str, Input]
+    notes: list[str]
+
+    def __init__(self, catalogue: Catalogue, asked: Mapping[str, Given]) -> None:
+        self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
+
+    def axis(self, name: str, parse: object) -> tuple:  # type: ignore[type-arg]
+        """The values of an axis, parsed by `parse`; its errors get the place they came from."""
+        given = self.asked.get(name)
+        if given is None:
+            return ()
+        assert callable(parse)  # noqa: S101 - a function of texts
+        try:
+            values: tuple = parse(given.texts)  # type: ignore[type-arg]
+        except SpecplanError as error:
+            raise type(error)(
+                error.what,
+                where=error.where or given.where,
+                expected=error.expected,
+                hint=error.hint,
+            ) from None
+        shown = ",".join(given.texts)
+        self.inputs.setdefault(name, Input(value=shown, origin=given.origin))
+        return values
+
+    def names(self, name: str) -> list[str]:
+        """The names on an axis, comma lists and repeated options added up."""
+        return list(dict.fromkeys(self.axis(name, grammar.names)))
+
+    def setups(self) -> tuple[Setup, ...]:
+        """Every combination of what is planned, in the order it was named."""
+        targets = [self._model(n, "target") for n in self.names("target")]
+        drafts = [self._draft(n) for n in self.names("draft")]
+        accelerators = [self._hardware(n) for n in self.names("hardware")]
+        tps = self.axis("tp", grammar.whole_axis)
+        draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
+        engines = [self._engine(n) for n in self.names("engine")]
+        dtypes = self.axis("dtype", grammar.dtypes) or (None,)
+        draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
+        kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
+        grid = product(
+            targets, drafts, accelerators, tps, draft_tps, engines, dtypes, draft_dtypes, kv_dtypes
+        )
+        return tuple(
+            Setup(
+                target=target,
+                draft=draft,
+                hardware=hardware,
+                tp=tp,
+                draft_tp=draft_tp or tp,
+                engine=engine,
+                dtype=dtype or target.dtype,
+                draft_dtype=draft_dtype or (draft.model or target).dtype,
+                kv_dtype=kv_dtype,
+            )
+            for target, draft, hardware, tp, draft_tp, engine, dtype, draft_dtype, kv_dtype in grid
+        )
+
+    def _model(self, name: str, field: str) -> Model:
+        loaded = self.catalogue.model(name, self.asked[field].where)
+        self._record(field, loaded)
+        return loaded.card
+
+    def _hardware(self, name: str) -> Hardware:
+        loaded = self.catalogue.hardware(name, self.asked["hardware"].where)
+        self._record("hardware", loaded)
+        return loaded.card
+
+    def _draft(self, name: str) -> Drafter:
+        kind, _, argument = name.partition(":")
+        if kind in DRAFTERS:
+            drafter = DRAFTERS[kind](argument)
+            self.inputs["draft"] = Input(value=drafter.label, origin=self.asked["draft"].origin)
+            return drafter
+        return ModelDrafter(self._model(name, "draft"))
+
+    def _engine(self, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        if name not in ENGINES:
+            raise unknown("engine", name, ENGINES, where=self.asked["engine"].where)
+        return ENGINES[name]
+
+    def _record(self, field: str, loaded: Loaded) -> None:  # type: ignore[type-arg]
+        """Keeps where a card came from, and says so when it hides a packaged one."""
+        key, number = field, 2
+        while key in self.inputs and self.inputs[key].value != loaded.card.name:
+            key, number = f"{field}_{number}", number + 1
+        origin = f"{loaded.origin.path} ({self.asked[field].origin})"
+        self.inputs[key] = Input(
+            value=loaded.card.name, origin=origin, sha256=loaded.origin.sha256
+        )
+        if loaded.hides is not None:
+            self.notes.append(
+                f"{loaded.card.name} is read from {visible(loaded.origin.path)}, "
+                f"which hides the {loaded.hides.layer} card of that name"
+            )
+        elif loaded.origin.layer not in {"packaged", "path"}:
+            self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")

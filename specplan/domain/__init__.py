@@ -1,0 +1,1 @@
+"""What specplan talks about, as frozen dataclasses: no files, no terminal, no arrays."""

@@ -1,0 +1,138 @@
+"""An answer: a typed value, a table that may be long, and what people should see of them.
+
+Renderers know these shapes and no command; questions make these shapes and never print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from specplan.domain.scenario import Input
+
+Scalar = str | int | float | bool | None
+Chunk = Mapping[str, Sequence[Scalar]]  # equally long columns by name, a few thousand rows
+
+# How a number is shown to people; machines always get it whole.
+Form = Literal["text", "count", "times", "number", "seconds", "bytes", "percent", "flag", "alpha"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name for machines, SI unit, heading and form for people, and meaning."""
+
+    name: str
+    unit: str
+    title: str
+    form: Form
+    meaning: str = ""
+
+
+def no_chunks() -> Iterator[Chunk]:
+    """A table without rows."""
+    return iter(())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows in order, made chunk by chunk when asked, so that a million never sit in memory."""
+
+    columns: tuple[Column, ...] = ()
+    rows: int = 0
+    chunks: Callable[[], Iterator[Chunk]] = no_chunks
+
+    def column(self, name: str) -> Column:
+        """The column of that name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def records(self) -> Iterator[dict[str, Scalar]]:
+        """Row by row."""
+        for chunk in self.chunks():
+            names = tuple(chunk)
+            for values in zip(*chunk.values(), strict=True):
+                yield dict(zip(names, values, strict=True))
+
+
+def table_of(columns: tuple[Column, ...], records: Sequence[Mapping[str, Scalar]]) -> Table:
+    """A short table from its rows."""
+    by_name = {c.name: [record[c.name] for record in records] for c in columns}
+    return Table(columns=columns, rows=len(records), chunks=lambda: iter((by_name,)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pivot:
+    """Show `cell` with `across` along the top and `down` along the side, one block for each
+    distinct value of `blocks`; `turn` names the column whose first value other than `memory`
+    gives the row's last heading. `best`/`loss` marks follow the cell; `misfit` names a flag
+    column that marks the row head where it is false."""
+
+    across: str
+    down: tuple[str, ...]
+    blocks: tuple[str, ...]
+    cell: str
+    turn: str
+    misfit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Labelled lines."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Plain sentences, one a line."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Some columns of the table; `where` names a flag column that keeps a row for people, and
+    `mark` a flag column that puts `*` after the value of the column `marked`."""
+
+    columns: tuple[str, ...]
+    where: str = ""
+    mark: str = ""
+    marked: str = ""
+
+
+Section = Pivot | Facts | Lines | Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What people see: a title with the basis at its right, a caption, sections, closing lines."""
+
+    title: str
+    caption: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What kind of figures these are and how far to trust them."""
+
+    kind: Literal["bound", "estimate", "calibrated", "exact"]
+    says: str
+    source: str = ""
+    bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
+    extrapolated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """`value` is a dataclass of scalars; `ok` false is the answer no (exit 1)."""
+
+    command: str
+    value: object
+    table: Table
+    view: View
+    basis: Basis
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    ok: bool = True

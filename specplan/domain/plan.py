@@ -1,0 +1,104 @@
+"""A plan: what to run, for which workload, and what is expected of it. Keys are the options' names.
+
+Values stay as people write them (axes, names, `best`); a scenario is made of them by the same
+grammar as flags, so a plan and a command line mean the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from specplan.domain.card import NEEDS_UNIT, Strict, Text
+from specplan.units import Unit
+
+
+class AxisText:
+    """Marks text that may be written as a number: an axis of the grammar."""
+
+    __slots__ = ()
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Numbers pass in YAML; the reader makes text of them."""
+        return {"anyOf": [{"type": "number"}, handler(core_schema)]}
+
+
+AxisItem = Annotated[str, MinLen(1), MaxLen(200), AxisText()]
+Axis = Annotated[tuple[AxisItem, ...], MinLen(1), MaxLen(1000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixPart(Strict):
+    """One workload of a traffic mix; `weight` is its share of the output tokens."""
+
+    weight: Annotated[float, Ge(0), Le(1e9)]
+    batch: AxisItem | None = None
+    context: AxisItem | None = None
+    alpha: AxisItem | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload(Strict):
+    """Batch, context and acceptance as axes; or a mix of workloads that share one server."""
+
+    batch: Axis | None = None
+    context: Axis | None = None
+    acceptance: AxisItem | None = None
+    alpha: Axis | None = None
+    mix: Annotated[tuple[MixPart, ...], MinLen(1), MaxLen(100)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class At(Strict):
+    """The points that an expectation is about; an absent key means all of them."""
+
+    target: Text | None = None
+    draft: Text | None = None
+    hardware: Text | None = None
+    tp: AxisItem | None = None
+    batch: AxisItem | None = None
+    context: AxisItem | None = None
+    alpha: AxisItem | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect(Strict):
+    """What must hold at every point. A quantity needs its unit; a share is written 0.03."""
+
+    at: At | None = None
+    min_speedup: Annotated[float, Ge(0), Le(100)] | None = None
+    max_tpot: Annotated[float, Unit("s"), NEEDS_UNIT, Ge(1e-6), Le(1e3)] | None = None
+    min_tokens_per_s: Annotated[float, Ge(0), Le(1e9)] | None = None
+    fits: bool | None = None
+    min_sequences: Annotated[int, Ge(1), Le(1_000_000_000)] | None = None
+    max_draft_memory: Annotated[float, Unit("B"), NEEDS_UNIT, Ge(0), Le(1e14)] | None = None
+    max_k_regret: Annotated[float, Ge(0), Le(1)] | None = None
+    min_alpha_margin: Annotated[float, Ge(-1), Le(1)] | None = None
+    min_break_even_batch: Annotated[int, Ge(1), Le(1_000_000_000)] | None = None
+
+    def limits(self) -> dict[str, float | int | bool]:
+        """The expectations that are set, by key, in the order they are defined."""
+        pairs = ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "at")
+        return {name: value for name, value in pairs if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Strict):
+    """A planning config, guarded by `specplan check`."""
+
+    schema: Literal["plan/1"]
+    about: Text | None = None
+    target: Axis | None = None
+    draft: Axis | None = None
+    hardware: Axis | None = None
+    tp: Axis | None = None
+    draft_tp: Axis | None = None
+    engine: Axis | None = None
+    dtype: Axis | None = None
+    draft_dtype: Axis | None = None
+    kv_dtype: Axis | None = None
+    k: Axis | None = None
+    workload: Workload | None = None
+    expect: Annotated[tuple[Expect, ...], MinLen(1), MaxLen(1000)] | None = None

@@ -1,0 +1,92 @@
+"""A question's grid: what is planned (setups) times the workload it is planned for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from specplan.domain.acceptance import Alpha
+from specplan.domain.card import Dtype
+from specplan.domain.drafter import Drafter
+from specplan.domain.engine import Engine
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One thing that an answer rests on: its value, who set it, and the card's hash if a card."""
+
+    value: object
+    origin: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """One combination of everything that is not workload."""
+
+    target: Model
+    draft: Drafter
+    hardware: Hardware
+    tp: int
+    draft_tp: int
+    engine: Engine
+    dtype: Dtype
+    draft_dtype: Dtype
+    kv_dtype: Dtype
+
+    @property
+    def where(self) -> str:
+        """The hardware as people say it."""
+        return self.hardware.name if self.tp == 1 else f"{self.tp}x {self.hardware.name}"
+
+    @property
+    def label(self) -> str:
+        """The setup in one line."""
+        return f"{self.target.name} + {self.draft.label} on {self.where}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One workload of a traffic mix: `weight` is its share of the output tokens."""
+
+    weight: float
+    batch: float
+    context: float
+    acceptance: Alpha
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Axes in the order they vary: setups, context, batch, acceptance, k; k = 0 is plain decoding.
+
+    `k` is empty when the question is to choose among 0..k_max; `parts` replaces the workload
+    axes when the workloads share one server.
+    """
+
+    setups: tuple[Setup, ...]
+    batch: tuple[float, ...]
+    context: tuple[float, ...]
+    acceptance: tuple[Alpha, ...]
+    k: tuple[int, ...] = ()
+    k_max: int = 16
+    parts: tuple[Part, ...] = ()
+    inputs: Mapping[str, Input] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """The draft lengths a best k is chosen from; k = 0 is always one of them."""
+        return tuple(sorted({0, *self.k})) if self.k else tuple(range(self.k_max + 1))
+
+    @property
+    def points(self) -> int:
+        """Cells of the grid over all setups."""
+        return (
+            len(self.setups)
+            * len(self.batch)
+            * len(self.context)
+            * len(self.acceptance)
+            * len(self.k)
+        )

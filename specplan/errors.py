@@ -1,0 +1,94 @@
+"""Everything that can go wrong, as one tree; each error is one line for people and one exit code.
+
+    SpecplanError               exit 2
+    ├── UsageError              a flag, or flags that contradict each other
+    ├── InputError              a file: card, plan, capture
+    ├── UnknownName             no such card, column, rule or format; says what is near
+    ├── Refused                 the question has no honest answer with these figures
+    ├── MissingExtra            an optional package is not installed
+    └── OutputError             exit 3: an answer could not be written
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Where(NamedTuple):
+    """Where a value came from: a place in a file, or (line 0) the option that carried it."""
+
+    name: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.line}:{self.column}" if self.line else self.name
+
+
+class SpecplanError(Exception):
+    """One line: where; what is wrong; what was expected; what to do."""
+
+    exit_code = 2
+
+    def __init__(
+        self, what: str, *, where: Where | None = None, expected: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        expected = f"expected {self.expected}" if self.expected else ""
+        return place + "; ".join(part for part in (self.what, expected, self.hint) if part)
+
+
+class UsageError(SpecplanError):
+    """The command line asks for something that cannot be."""
+
+
+class InputError(SpecplanError):
+    """A file cannot be read as what it should be."""
+
+
+class UnknownName(SpecplanError):
+    """A name that nothing answers to."""
+
+
+class Refused(SpecplanError):
+    """The figures at hand allow no answer: a missing rate, a drafter that cannot be priced."""
+
+
+class MissingExtra(SpecplanError):
+    """A question needs a package that is not installed."""
+
+
+class OutputError(SpecplanError):
+    """An answer was computed and could not be written."""
+
+    exit_code = 3
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?` for the nearest known name, or nothing."""
+    near = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def unknown(
+    kind: str, name: str, known: Iterable[str], *, where: Where | None = None, hint: str = ""
+) -> UnknownName:
+    """The error for a name that is not among the known ones."""
+    names = sorted(known)
+    guess = did_you_mean(name, names)
+    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    return UnknownName(
+        f"unknown {kind} '{name[:60]}'",
+        where=where,
+        expected="" if guess else f"one of {listed}",
+        hint=guess or hint,
+    )

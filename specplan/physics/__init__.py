@@ -1,0 +1,1 @@
+"""The formulas, in pure numpy: no files, no terminal, no names of cards."""

@@ -1,0 +1,93 @@
+"""Choosing k: the best, its margin, where it stops being best, and where speculation stops paying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.scenario import Setup
+from specplan.physics.round import time_rounds
+from specplan.physics.tokens import FloatArray, alpha_for_tokens, expected_tokens
+
+TIE = 1e-9  # gains closer than this, relatively, are the same; the smaller k wins
+BATCH_LIMIT = 1 << 20  # the largest batch that a scan looks at
+_CHUNK = 8192
+
+
+class Crossing(NamedTuple):
+    """The first batch on the other side of speedup 1: `pays` says which side that is."""
+
+    batch: int
+    pays: bool
+
+
+def best_index(gains: FloatArray) -> npt.NDArray[np.intp]:
+    """Index along the last axis of the smallest k within TIE of the largest gain."""
+    top = gains.max(axis=-1, keepdims=True)
+    return np.argmax(gains >= top * (1 - TIE), axis=-1)
+
+
+def break_even_alpha(round_cost: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
+    """Alpha below which a round of k drafts loses: E(alpha, k) = round cost (in plain steps).
+
+    +inf where the round costs more than its k + 1 tokens: no drafter is good enough.
+    """
+    return alpha_for_tokens(round_cost, k)
+
+
+def alpha_range(
+    gain: FloatArray, k: Sequence[int], chosen: int, alpha: float
+) -> tuple[float, float]:
+    """The interval around `alpha` on which the candidate k[chosen] stays best, to 1e-6.
+
+    `gain` is plain step over round for each candidate, shape (K,).
+    """
+    lengths = np.asarray(k, np.float64)
+
+    def stays(value: float) -> bool:
+        return int(best_index(expected_tokens(value, lengths) * gain)) == chosen
+
+    return _edge(stays, alpha, 0.0), _edge(stays, alpha, 1.0)
+
+
+def _edge(stays: object, start: float, end: float) -> float:
+    """The last value from `start` towards `end` for which `stays` holds without a break."""
+    assert callable(stays)  # noqa: S101 - tells the type checker what a nested function is
+    inside = start
+    for value in np.linspace(start, end, 201)[1:]:
+        if stays(float(value)):
+            inside = float(value)
+            continue
+        outside = float(value)
+        while abs(outside - inside) > 1e-7:
+            middle = 0.5 * (inside + outside)
+            inside, outside = (middle, outside) if stays(middle) else (inside, middle)
+        return inside
+    return end
+
+
+def scan_batches(
+    setup: Setup, context: float, k: Sequence[int], limit: int
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Batches 1..limit in order, a few thousand at a time: (batch (B,), gain (B, K))."""
+    for first in range(1, limit + 1, _CHUNK):
+        batch = np.arange(first, min(first + _CHUNK, limit + 1), dtype=np.float64)
+        yield batch, time_rounds(setup, (context,), batch.tolist(), k).gain[0]
+
+
+def crossings(
+    setup: Setup, context: float, alpha: float, k: int, limit: int
+) -> tuple[Crossing, ...]:
+    """Every batch in 1..limit at which the speedup of k crosses 1; a loss at batch 1 counts."""
+    tokens = float(expected_tokens(alpha, k))
+    found: list[Crossing] = []
+    pays = True
+    for batch, gain in scan_batches(setup, context, (k,), limit):
+        now = tokens * gain[:, 0] >= 1 - TIE
+        before = np.concatenate(([pays], now[:-1]))
+        found += [Crossing(int(batch[i]), bool(now[i])) for i in np.flatnonzero(now != before)]
+        pays = bool(now[-1])
+    return tuple(found)

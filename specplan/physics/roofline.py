@@ -1,0 +1,102 @@
+"""The ideal roofline: a pass takes as long as its arithmetic or its traffic, whichever is longer.
+
+No attention arithmetic, no overhead, no communication: nothing real is faster. `batch`, `tokens`
+(new tokens per sequence: 1 in plain decoding, k + 1 in verification) and `context` broadcast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.card import Dtype
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.physics.tokens import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One forward pass on one GPU: FLOP, bytes, seconds under each ceiling; equal shapes."""
+
+    flops: FloatArray
+    traffic_bytes: FloatArray
+    compute_s: FloatArray
+    memory_s: FloatArray
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Seconds: the longer of the two."""
+        return np.maximum(self.compute_s, self.memory_s)
+
+    @property
+    def compute_bound(self) -> npt.NDArray[np.bool_]:
+        """Where arithmetic, not traffic, takes the time."""
+        return self.compute_s > self.memory_s
+
+    @property
+    def intensity(self) -> FloatArray:
+        """Arithmetic intensity, FLOP per byte."""
+        return self.flops / self.traffic_bytes
+
+
+def read_params(model: Model, tokens: npt.ArrayLike) -> FloatArray:
+    """Parameters that a pass over `tokens` tokens in all reads (P_read).
+
+    Dense models read what one token multiplies. A sparse layer reads the experts touched,
+    N (1 - (1 - top/N)^tokens) when tokens route independently (MoESD's N(t); kappa = 1).
+    """
+    total = np.asarray(tokens, np.float64)
+    params = np.full(total.shape, model.active_params)
+    for group in model.expert_groups:
+        missed = (1 - group.active / group.experts) ** total
+        touched = group.experts * (1 - missed)
+        params = params + group.layers * group.expert_params * (touched - group.active)
+    return params
+
+
+def kv_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1) -> FloatArray:
+    """Bytes that one sequence of `context` tokens keeps in cache, on one of `tp` GPUs.
+
+    Sliding layers keep min(context, window); recurrent state is constant. KV heads divide over
+    the GPUs and are never split: beyond one GPU per head they are replicated.
+    """
+    length = np.asarray(context, np.float64)
+    elements = np.zeros(length.shape)
+    for group in model.kv_groups:
+        seen = length if group.window is None else np.minimum(length, group.window)
+        elements = elements + group.elements_per_token * seen
+    return elements * kv_dtype.bytes_per_element * kv_share(model, tp) + model.state_bytes / tp
+
+
+def kv_share(model: Model, tp: int) -> float:
+    """The part of the cache that the fullest of `tp` GPUs holds."""
+    heads = model.kv_heads
+    return 1 / tp if heads is None else -(-heads // tp) / heads
+
+
+def ideal_pass(
+    model: Model,
+    hardware: Hardware,
+    *,
+    dtype: Dtype,
+    kv_dtype: Dtype,
+    tp: int,
+    batch: npt.ArrayLike,
+    tokens: npt.ArrayLike,
+    context: npt.ArrayLike,
+) -> Pass:
+    """One pass: max(2 P_active B n / peak, (w P_read(B n) + B kv_bytes(context)) / bandwidth).
+
+    KV is read once per sequence whatever n is. Weights divide by `tp`. Refused when the
+    accelerator has no rate for weights of this dtype.
+    """
+    sequences, width = np.asarray(batch, np.float64), np.asarray(tokens, np.float64)
+    peak = hardware.rates[hardware.compute_dtype(dtype)]
+    flops = 2 * model.active_params * sequences * width / tp
+    weights = dtype.bytes_per_element * read_params(model, sequences * width) / tp
+    traffic = weights + sequences * kv_bytes(model, context, kv_dtype, tp)
+    flops, traffic = np.broadcast_arrays(flops, traffic)
+    return Pass(flops, traffic, flops / peak, traffic / hardware.bandwidth)

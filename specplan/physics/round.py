@@ -1,0 +1,107 @@
+"""A round of speculation: k draft passes, one verification, and what it gains over plain steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from specplan.domain.acceptance import Alpha
+from specplan.domain.scenario import Setup
+from specplan.physics.roofline import Pass, ideal_pass
+from specplan.physics.tokens import FloatArray, expected_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Times over (context, batch, k). They do not depend on acceptance.
+
+    `plain` has a last axis of length 1; everything in seconds.
+    """
+
+    plain: Pass
+    verify: Pass
+    draft_s: FloatArray
+
+    @property
+    def plain_s(self) -> FloatArray:
+        """One plain decoding step, shape (context, batch, 1)."""
+        return self.plain.time_s
+
+    @property
+    def verify_s(self) -> FloatArray:
+        """The target's pass over k + 1 tokens per sequence."""
+        return self.verify.time_s
+
+    @property
+    def round_s(self) -> FloatArray:
+        """t_round = k t_draft(B, 1) + t_target(B, k + 1)."""
+        return self.draft_s + self.verify_s
+
+    @property
+    def gain(self) -> FloatArray:
+        """Plain step over round: the speedup that one token per round would have."""
+        return self.plain_s / self.round_s
+
+
+def time_rounds(
+    setup: Setup, context: Sequence[float], batch: Sequence[float], k: Sequence[int]
+) -> Timing:
+    """Times of rounds of each k at each (context, batch): arrays of shape (C, B, K).
+
+    batch >= 1 sequences, context >= 0 tokens, 0 <= k <= 64.
+    """
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        c = np.asarray(context, np.float64)[:, np.newaxis, np.newaxis]
+        b = np.asarray(batch, np.float64)[np.newaxis, :, np.newaxis]
+        width = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :] + 1
+        plain = _target_pass(setup, b, np.ones((1, 1, 1)), c)
+        verify = _target_pass(setup, b, width, c)
+        passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
+        return Timing(plain, verify, passes * _draft_step_s(setup, b, c, plain.time_s))
+
+
+def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: FloatArray) -> Pass:
+    return ideal_pass(
+        setup.target,
+        setup.hardware,
+        dtype=setup.dtype,
+        kv_dtype=setup.kv_dtype,
+        tp=setup.tp,
+        batch=batch,
+        tokens=tokens,
+        context=context,
+    )
+
+
+def _draft_step_s(
+    setup: Setup, batch: FloatArray, context: FloatArray, plain_s: FloatArray
+) -> FloatArray:
+    """Seconds of one draft pass: a share of the plain step, plus the model it runs if any."""
+    step_s = setup.draft.ratio * plain_s
+    if setup.draft.model is None:
+        return step_s
+    draft = ideal_pass(
+        setup.draft.model,
+        setup.hardware,
+        dtype=setup.draft_dtype,
+        kv_dtype=setup.kv_dtype,
+        tp=setup.draft_tp,
+        batch=batch,
+        tokens=1,
+        context=context,
+    )
+    return step_s + draft.time_s
+
+
+def tokens_table(acceptance: Sequence[Alpha], k: Sequence[int]) -> FloatArray:
+    """Expected tokens per round, shape (A, K)."""
+    alphas = np.asarray([a.alpha for a in acceptance], np.float64)
+    return expected_tokens(alphas[:, np.newaxis], np.asarray(k, np.float64))
+
+
+def cost_ratio(setup: Setup, context: float, batch: float = 1) -> float:
+    """Draft pass over plain target step (c of Leviathan et al. 2023), dimensionless."""
+    timing = time_rounds(setup, (context,), (batch,), (1,))
+    return float(timing.draft_s[0, 0, 0] / timing.plain_s[0, 0, 0])

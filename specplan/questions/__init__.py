@@ -1,0 +1,1 @@
+"""One module per question: domain objects in, an Answer out. Nothing here reads or prints."""

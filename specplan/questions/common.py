@@ -1,0 +1,83 @@
+"""What several answers share: the basis of their figures and the words for a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from specplan.domain.answer import Basis
+from specplan.domain.card import Dtype
+from specplan.domain.scenario import Scenario, Setup
+from specplan.errors import UsageError
+from specplan.units import people, significant
+
+PLAIN_WORD = "plain decoding"
+
+
+def basis_of(scenario: Scenario) -> Basis:
+    """The weakest basis among the engines asked about, and every assumption worth repeating."""
+    kinds = ("bound", "estimate", "calibrated")
+    engine = min((s.engine for s in scenario.setups), key=lambda e: kinds.index(e.kind))
+    assumed = sorted({a for s in scenario.setups for a in assumptions(s)})
+    return Basis(kind=engine.kind, says=engine.says, source=engine.name, assumed=tuple(assumed))
+
+
+def assumptions(setup: Setup) -> Iterable[str]:
+    """What the physics had to assume to price a setup, in sentences."""
+    models = [(setup.target, setup.dtype)]
+    if setup.draft.model:
+        models.append((setup.draft.model, setup.draft_dtype))
+    for model, stored in models:
+        compute = setup.hardware.compute_dtype(stored)
+        if compute != stored:
+            yield (
+                f"{setup.hardware.name} runs {stored} weights of {model.name} "
+                f"at its {compute} rate"
+            )
+    if setup.tp > 1 or setup.draft_tp > 1:
+        yield f"tp {setup.tp} without the cost of communication"
+
+
+def one_setup(scenario: Scenario, question: str) -> Setup:
+    """The only setup of a scenario whose question is about one."""
+    if len(scenario.setups) != 1:
+        raise UsageError(
+            f"{question} is about one setup, not {len(scenario.setups)}",
+            hint="give one target, draft, hardware, tp and dtype",
+        )
+    return scenario.setups[0]
+
+
+def setups_caption(scenario: Scenario) -> str:
+    """Who drafts for whom where: what the setups have in common is said once."""
+    first, count = scenario.setups[0], len(scenario.setups)
+    return f"{first.label}, {dtype_words(first)}" if count == 1 else f"{count} setups"
+
+
+def dtype_words(setup: Setup) -> str:
+    """Storage types, those that differ from the target's named."""
+    words = [str(setup.dtype)]
+    if setup.draft.model and setup.draft_dtype != setup.dtype:
+        words.append(f"drafter {setup.draft_dtype}")
+    if setup.kv_dtype not in {setup.dtype, Dtype.BF16}:
+        words.append(f"KV {setup.kv_dtype}")
+    return ", ".join(words)
+
+
+def tokens_words(values: Iterable[float]) -> str:
+    """Token counts with separators."""
+    return ", ".join(people(v, "tokens") for v in values)
+
+
+def times(value: float) -> str:
+    """A speedup as people write it."""
+    return f"{value:.2f}x"
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """A share as a percentage."""
+    return f"{100 * value:.{digits}f} %"
+
+
+def alpha_words(value: float) -> str:
+    """An acceptance to two digits, without trailing zeros beyond them."""
+    return significant(value, 2) if 0 < value < 0.1 else f"{value:.2f}"

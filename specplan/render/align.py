@@ -1,0 +1,108 @@
+"""Elements as aligned lines of text with style words: what table and plain have in common.
+
+A line is never cut. Widths are those of the first 2,000 rows; a wider cell later moves the rest of
+its own line, so that a long list is never held to be measured.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from specplan.domain.answer import Answer
+from specplan.render.cells import shown
+from specplan.render.grid import Cell, Element, Grid, Pairs, Prose, Row, Style
+from specplan.render.layout import elements
+from specplan.render.look import Look
+
+EDGE = 80
+MEASURED = 2_000
+
+Segment = tuple[str, Style]
+Line = Sequence[Segment]
+
+
+def lines(answer: Answer, look: Look, rule: str = "") -> Iterator[Line]:
+    """The page line by line; `rule`, if given, is drawn below the headings of every grid."""
+    edge = min(EDGE, look.width or EDGE)
+    # lists first: a paragraph may be endless, an empty one takes no blank line
+    head = list(_head(answer, edge))
+    paragraphs = chain([head] if head else [], (_drawn(e, rule) for e in elements(answer)))
+    for number, paragraph in enumerate(paragraphs):
+        if number:
+            yield []
+        for line in paragraph:
+            yield line if look.unicode else [(_ascii(text), style) for text, style in line]
+
+
+def columns(text: str) -> int:
+    """The terminal columns that `text` takes: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
+
+
+def _ascii(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _head(answer: Answer, edge: int) -> Iterator[Line]:
+    title, says = shown(answer.view.title), shown(answer.basis.says)
+    gap = edge - columns(title) - columns(says)
+    basis: Segment = (says, "basis")
+    if title and says and gap >= 2:
+        yield [(title, "title"), (" " * gap, ""), basis]
+    elif title:
+        yield [(title, "title")]
+        if says:
+            yield [(" " * max(0, edge - columns(says)), ""), basis]
+    for text in answer.view.caption:
+        yield [(shown(text), "dim")]
+
+
+def _drawn(element: Element, rule: str) -> Iterable[Line]:
+    match element:
+        case Grid():
+            return _grid(element, rule)
+        case Pairs(pairs):
+            width = max(columns(label) for label, _ in pairs)
+            return [
+                [(f"  {label}{' ' * (width - columns(label))}  {value}", "")]
+                for label, value in pairs
+            ]
+        case Prose(texts, style):
+            return [[(text, style)] for text in texts]
+
+
+def _grid(grid: Grid, rule: str) -> Iterator[Line]:
+    rows = iter(grid.rows)
+    first = list(islice(rows, MEASURED))
+    heading = Row(tuple(Cell(head.text, style="head") for head in grid.heads))
+    widths = [
+        max(columns(cell.text) for cell in column)
+        for column in zip(*(row.cells for row in (heading, *first)), strict=True)
+    ]
+    if grid.title:
+        yield [(grid.title, "head")]
+    yield _aligned(heading, grid, widths)
+    if rule:
+        total = grid.lead + sum(widths) + sum(head.gap for head in grid.heads)
+        yield [(rule * total, "dim")]
+    for row in chain(first, rows):
+        yield _aligned(row, grid, widths)
+
+
+def _aligned(row: Row, grid: Grid, widths: list[int]) -> Line:
+    """The row with each cell at its column; a mark stands in the gap before the next column."""
+    line: list[Segment] = [(row.mark, "misfit")] if row.mark else []
+    position, start = len(row.mark), int(grid.lead)
+    for cell, head, width in zip(row.cells, grid.heads, widths, strict=True):
+        start += head.gap
+        size = columns(cell.text)
+        pad = max(start + (0 if head.left else width - size) - position, 1 if line else 0)
+        line += [(" " * pad, ""), (cell.text + cell.mark, cell.style)]
+        position += pad + size + len(cell.mark)
+        start += width
+    return line

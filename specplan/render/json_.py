@@ -1,0 +1,102 @@
+"""JSON: one envelope for every command, its rows one object a line, written as they are made."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from enum import Enum
+from importlib import metadata
+from json import JSONEncoder
+from typing import TextIO, cast
+
+from specplan.domain.answer import Answer, Basis, Scalar, Table
+from specplan.domain.scenario import Input
+from specplan.render.cells import rows, shown
+from specplan.render.look import Look
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+VERSION = 1
+
+_encode = JSONEncoder(ensure_ascii=True, allow_nan=False).encode
+
+
+def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
+    """Write the envelope to `out`; a figure that is not finite is a ValueError."""
+    head: dict[str, Json] = {
+        "schema": f"specplan.{answer.command}/{VERSION}",
+        "specplan": version(),
+        "inputs": {shown(name): _input(value) for name, value in answer.inputs.items()},
+        "basis": _basis(answer.basis),
+        "answer": jsonable(answer.value),
+        "columns": {column.name: shown(column.unit) for column in answer.table.columns},
+    }
+    out.write("{")
+    for key, value in head.items():
+        out.write(f'"{key}": {_encode(value)},\n ')
+    out.write('"rows": [')
+    _write_rows(answer.table, out)
+    out.write(f'],\n "notes": {_encode(jsonable(answer.notes))}}}\n')
+
+
+def version() -> str:
+    """The installed version of specplan, "unknown" in a checkout that was never installed."""
+    try:
+        return metadata.version("specplan")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def jsonable(value: object) -> Json:
+    """Dataclasses and mappings as objects, sequences as arrays, enums by value, text made visible."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Enum):
+        return jsonable(value.value)
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {shown(str(key)): jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [jsonable(item) for item in value]
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields}
+    raise TypeError(f"an answer holds a {type(value).__name__}, which JSON cannot")
+
+
+def _write_rows(table: Table, out: TextIO) -> None:
+    names = [column.name for column in table.columns]
+    texts = {column.name for column in table.columns if column.form == "text"}
+    separator = "\n  "
+    for row in rows(table, names):
+        record = dict(zip(names, row, strict=True))
+        for name in texts:
+            record[name] = _visible(record[name])
+        out.write(separator + _encode(record))
+        separator = ",\n  "
+
+
+def _visible(value: Scalar) -> Scalar:
+    return shown(value) if isinstance(value, str) else value
+
+
+def _input(given: Input) -> Json:
+    return {
+        "value": jsonable(given.value),
+        "from": shown(given.origin),
+        "sha256": given.sha256,
+    }
+
+
+def _basis(basis: Basis) -> Json:
+    return {
+        "kind": basis.kind,
+        "bands": {
+            name: list(cast("tuple[Json, Json]", band)) for name, band in basis.bands.items()
+        },
+        "source": shown(basis.source),
+        "says": shown(basis.says),
+        "assumed": jsonable(basis.assumed),
+        "extrapolated": jsonable(basis.extrapolated),
+    }

@@ -1,0 +1,82 @@
+"""The page as GitHub Markdown; nothing in a name can end a cell, open a tag or make a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TextIO
+
+from specplan.domain.answer import Answer
+from specplan.render.cells import shown
+from specplan.render.grid import Element, Grid, Head, Pairs, Prose, Row
+from specplan.render.layout import elements
+from specplan.render.look import Look
+
+_SPECIAL = re.compile(r"([\\`|<>\[\]*_~#&$])")
+_BULLET = re.compile(r"^(\d*)([-+=.)])")
+
+
+def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
+    """Write the page to `out`."""
+    for number, paragraph in enumerate(_paragraphs(answer)):
+        if number:
+            out.write("\n")
+        out.writelines(f"{line}\n" for line in paragraph)
+
+
+def escaped(text: str) -> str:
+    """`text`, made visible, with every character that means something to Markdown escaped."""
+    return _SPECIAL.sub(r"\\\1", shown(text))
+
+
+def _paragraphs(answer: Answer) -> Iterator[Iterator[str]]:
+    view, says = answer.view, escaped(answer.basis.says)
+    if view.title:
+        yield iter([f"### {escaped(view.title)}"])
+    under = ([f"*{says}*"] if says else []) + [_sentence(text) for text in view.caption]
+    if under:
+        yield _broken(under)
+    for element in elements(answer):
+        if isinstance(element, Grid) and element.title:
+            yield iter([f"**{escaped(element.title)}**"])
+        yield _drawn(element)
+
+
+def _drawn(element: Element) -> Iterator[str]:
+    match element:
+        case Grid():
+            return _grid(element)
+        case Pairs(pairs):
+            return (f"- {escaped(label)}: {escaped(value)}" for label, value in pairs)
+        case Prose(lines):
+            return _broken([_sentence(line) for line in lines])
+
+
+def _sentence(text: str) -> str:
+    """A line that starts no list, heading or code block."""
+    return _BULLET.sub(r"\1\\\2", escaped(text).strip())
+
+
+def _broken(lines: list[str]) -> Iterator[str]:
+    """Lines of one paragraph that stay lines."""
+    return (line + ("\\" if number < len(lines) else "") for number, line in enumerate(lines, 1))
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    yield _row([escaped(head.text) for head in grid.heads])
+    yield "|" + "|".join(map(_side, grid.heads)) + "|"
+    for row in grid.rows:
+        yield _row(_cells(row))
+
+
+def _side(head: Head) -> str:
+    return ":---" if head.left else "---:"
+
+
+def _cells(row: Row) -> list[str]:
+    cells = [escaped(cell.text + cell.mark) for cell in row.cells]
+    return [f"{escaped(row.mark)} {cells[0]}", *cells[1:]] if row.mark else cells
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
