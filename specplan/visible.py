@@ -40,6 +40,6 @@ def _escape(char: str) -> str:
     if not is_hidden(char):
         return char
     code = ord(char)
-    if code <= 0xFF:  # noqa: PLR2004 - the widths of Python's own escapes
+    if code <= 0xFF:
         return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

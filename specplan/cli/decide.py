@@ -32,3 +32,74 @@ def sweep(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
         typed(what, load), catalogue=catalogue, plan=plan_of(plan), defaults=GOLDEN
     )
     return show(question(scenario), out)
+
+
+def best_k(
+    plan: PlanFile = None,
+    mix: Mix = None,
+    objective: Annotated[
+        str, typer.Option("--objective", help="latency, throughput or cost.")
+    ] = "latency",
+    need: Annotated[
+        float | None, typer.Option("--need", help="Wanted speedup: what must the drafter reach?")
+    ] = None,
+    accepted: Annotated[
+        int | None, typer.Option("--accepted", help="Accepted tokens counted at -k; with --drafted.")
+    ] = None,
+    drafted: Annotated[int | None, typer.Option("--drafted", help="Drafted tokens counted.")] = None,
+    *,
+    what: What,
+    load: Load,
+    candidates: Candidates,
+    out: Out,
+) -> int:
+    """Which k, by what margin, and how wrong may my acceptance be?"""
+    from specplan.cli.counters import counted
+    from specplan.cli.plans import catalogue_of, plan_of
+    from specplan.cli.scenario import build
+    from specplan.cli.show import show
+    from specplan.questions.best_k import best_k as question
+
+    flags = counted(typed(what, load), accepted, drafted)
+    scenario = build(
+        flags,
+        catalogue=catalogue_of(what),
+        plan=plan_of(plan),
+        k_max=candidates.k_max,
+        mix=mix or (),
+    )
+    return show(question(scenario, objective=objective, need=need), out)
+
+
+def gate(
+    plan: PlanFile = None, *, what: What, load: Load, candidates: Candidates, out: Out
+) -> int:
+    """Which k at which batch; up to which load does it pay?"""
+    from specplan.cli.plans import catalogue_of, plan_of
+    from specplan.cli.scenario import build
+    from specplan.cli.show import show
+    from specplan.questions.gate import gate as question
+
+    scenario = build(
+        typed(what, load),
+        catalogue=catalogue_of(what),
+        plan=plan_of(plan),
+        k_max=candidates.k_max,
+    )
+    return show(question(scenario), out)
+
+
+def memory(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
+    """What the drafter costs in memory and sequences."""
+    from specplan.cli.plans import catalogue_of, plan_of
+    from specplan.cli.scenario import build
+    from specplan.cli.show import show
+    from specplan.questions.memory import memory as question
+
+    scenario = build(
+        typed(what, load),
+        catalogue=catalogue_of(what),
+        plan=plan_of(plan),
+        needs=("target", "draft", "hardware"),
+    )
+    return show(question(scenario), out)

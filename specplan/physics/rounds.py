@@ -200,7 +200,7 @@ def tokens_per_pass(
         tokens += n
         for _ in range(k):
             row = np.zeros(alive, dtype=np.intp)
-            alive = int(np.count_nonzero(rule.position(row, row, rng)[1]))
+            alive = int(np.count_nonzero(rule.propose(row, row, rng)[1]))
             tokens += alive
     se = math.sqrt(variance / trials)
     return TokensPerPass(float(alpha), k, trials, tokens / trials, se, expected, limit)

@@ -20,6 +20,7 @@ from specplan.questions.common import (
     setups_caption,
     tokens_words,
 )
+from specplan.questions.weigh import lengths
 from specplan.units import people
 
 POINT_LIMIT = 10_000_000
@@ -94,7 +95,7 @@ def sweep(scenario: Scenario) -> Answer:
         )
     drafting = tuple(_drafting(setup, scenario.context[0]) for setup in scenario.setups)
     per_k = len(scenario.batch) * len(scenario.context) * len(scenario.acceptance)
-    rows = sum(len(_lengths(setup, scenario.k)) for setup in scenario.setups) * per_k
+    rows = sum(len(lengths(setup, scenario.k)) for setup in scenario.setups) * per_k
     table = Table(columns=COLUMNS, rows=rows, chunks=lambda: _chunks(scenario))
     return Answer(
         command="sweep",
@@ -107,15 +108,9 @@ def sweep(scenario: Scenario) -> Answer:
     )
 
 
-def _lengths(setup: Setup, k: tuple[int, ...]) -> tuple[int, ...]:
-    """The draft lengths that this drafter can propose; plain decoding where it can propose none."""
-    allowed = setup.draft.max_k
-    return k if allowed is None else tuple(n for n in k if n <= allowed) or (0,)
-
-
 def _chunks(scenario: Scenario) -> Iterator[Chunk]:
     for setup in scenario.setups:
-        k = _lengths(setup, scenario.k)
+        k = lengths(setup, scenario.k)
         step = max(1, CHUNK_ROWS // (len(scenario.acceptance) * len(k)))
         tokens = tokens_table(scenario.acceptance, k)
         for context in scenario.context:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TextIO
 
 from specplan.domain.answer import Answer, Scalar
 from specplan.errors import UsageError
-from specplan.render.cells import rows, shown
 from specplan.render.look import Look
+from specplan.visible import visible
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NUMBERS = {int, float, type(None)}
 
 
 def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
@@ -22,13 +25,22 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - on
         )
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows(map(_plain, row) for row in rows(answer.table, names))
+    for chunk in answer.table.chunks():
+        writer.writerows(zip(*(_column(chunk[name]) for name in names), strict=True))
+        del chunk  # or the next one is made while this one is still held
 
 
-def _plain(value: Scalar) -> Scalar:
-    """The value as csv should write it: floats by their shortest exact digits, text disarmed."""
+def _column(values: Sequence[Scalar]) -> Iterable[Scalar]:
+    """Numbers as they are: csv writes a float by its shortest exact digits."""
+    return values if set(map(type, values)) <= NUMBERS else map(_cell, values)
+
+
+def _cell(value: Scalar) -> Scalar:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):
-        return ("'" if value.startswith(_FORMULA) else "") + shown(value)
-    return value
+    return _text(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    return ("'" if value.startswith(FORMULA) else "") + visible(value)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from importlib import metadata
+from functools import lru_cache
+from importlib import import_module
 from json import JSONEncoder
 from typing import TextIO, cast
 
 from specplan.domain.answer import Answer, Basis, Scalar, Table
 from specplan.domain.scenario import Input
-from specplan.render.cells import rows, shown
+from specplan.render.cells import shown
 from specplan.render.look import Look
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -32,23 +33,19 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - on
         "columns": {column.name: shown(column.unit) for column in answer.table.columns},
     }
     out.write("{")
-    for key, value in head.items():
-        out.write(f'"{key}": {_encode(value)},\n ')
+    out.writelines(f'"{key}": {_encode(value)},\n ' for key, value in head.items())
     out.write('"rows": [')
     _write_rows(answer.table, out)
     out.write(f'],\n "notes": {_encode(jsonable(answer.notes))}}}\n')
 
 
 def version() -> str:
-    """The installed version of specplan, "unknown" in a checkout that was never installed."""
-    try:
-        return metadata.version("specplan")
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    """The version of specplan; asked by name, as the package's surface lies above its renderers."""
+    return str(import_module("specplan").__version__)
 
 
 def jsonable(value: object) -> Json:
-    """Dataclasses and mappings as objects, sequences as arrays, enums by value, text made visible."""
+    """Dataclasses and mappings as objects, sequences as arrays, enums by value, visible text."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Enum):
@@ -67,18 +64,27 @@ def jsonable(value: object) -> Json:
 
 def _write_rows(table: Table, out: TextIO) -> None:
     names = [column.name for column in table.columns]
-    texts = {column.name for column in table.columns if column.form == "text"}
+    record = ", ".join(f"{_text(name).replace(chr(37), chr(37) * 2)}: %s" for name in names)
     separator = "\n  "
-    for row in rows(table, names):
-        record = dict(zip(names, row, strict=True))
-        for name in texts:
-            record[name] = _visible(record[name])
-        out.write(separator + _encode(record))
-        separator = ",\n  "
+    for chunk in table.chunks():
+        tokens = zip(*(_tokens(chunk[name]) for name in names), strict=True)
+        lines = [f"{{{record}}}" % row for row in tokens]
+        if lines:
+            out.write(separator + ",\n  ".join(lines))
+            separator = ",\n  "
+        del chunk  # or the next one is made while this one is still held
 
 
-def _visible(value: Scalar) -> Scalar:
-    return shown(value) if isinstance(value, str) else value
+def _tokens(values: Sequence[Scalar]) -> list[str]:
+    """Each value of a column as JSON; one call of the encoder does for all that is not text."""
+    if str in set(map(type, values)):
+        return [_text(value) if isinstance(value, str) else _encode(value) for value in values]
+    return _encode(values)[1:-1].split(", ")
+
+
+@lru_cache(maxsize=4096)
+def _text(value: str) -> str:
+    return _encode(shown(value))
 
 
 def _input(given: Input) -> Json:

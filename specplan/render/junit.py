@@ -26,8 +26,7 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - on
     out.write('<?xml version="1.0" encoding="utf-8"?>\n')
     out.write(f"<testsuites name={_attribute(suite)} {counts}>\n")
     out.write(f"  <testsuite name={_attribute(suite)} {counts}>\n")
-    for finding in findings(answer, "junit"):
-        out.write(_case(finding))
+    out.writelines(map(_case, findings(answer, "junit")))
     out.write("  </testsuite>\n</testsuites>\n")
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Look:
     """`width` is the terminal's columns, None if there is no terminal. It moves the basis at the
-    title's right; it never cuts or wraps a line. Without `unicode` all text is ASCII."""
+    title's right; it never cuts or wraps a line. Without `unicode` all text is ASCII.
+    """
 
     color: bool = False
     width: int | None = None

@@ -75,7 +75,7 @@ class _Sheet:
 
 def pivot(section: Pivot, table: Table) -> Iterator[Element]:
     """The section as grids of at most eight columns, and the legend of the marks they use."""
-    if table.rows > MAX_CELLS:
+    if table.rows > MAX_CELLS and section.down:
         yield from _map(section, table)
     else:
         sheet = _full(section, table)

@@ -71,7 +71,7 @@ def _location(finding: Finding) -> Json:
 
 def _fingerprint(finding: Finding, seen: Counter[str]) -> str:
     """A hash, and which of the findings that share it this one is."""
-    text = "\0".join((finding.rule, finding.file, finding.name))
+    text = f"{finding.rule}\0{finding.file}\0{finding.name}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     seen[digest] += 1
     return f"{digest}:{seen[digest]}"

@@ -78,7 +78,7 @@ NUMBERS = [
 
 NOT_NUMBERS = [
     *["1:30", "12:30:45", "3_350", "1_0", "1,000", "0b11", "0x", "0o8", "+0x1f", "-0o7", "017h"],
-    *["e3", "1e", "1e+", ".", "-", "+", "--1", "1.2.3", "1 2", "3.35e12 B/s", "80 GiB"],
+    *["e3", "1e", "1e+", ".", "+", "--1", "1.2.3", "1 2", "3.35e12 B/s", "80 GiB"],
     *["inf", "nan", "NaN", "Infinity", ".iNf", "-.nan", "٣", "1٣"],
     *["yes", "no", "on", "off", "Yes", "NO", "y", "n", "tRUE", "fALSE", "nULL", "None"],
     *["2024-01-01", "2024-01-01T00:00:00Z", "=", "!!str 1e3", "!!str"],
@@ -139,16 +139,13 @@ def test_endless_numbers_are_refused(digits, loader):
 
 def laughs(levels: int, width: int = 9) -> bytes:
     lines = [f"a0: &a0 [{', '.join('x' * width)}]"]
-    for level in range(1, levels):
-        lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * width)}]")
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
     return "\n".join(lines).encode()
 
 
 def merge_bomb(levels: int) -> bytes:
     lines = ["a0: &a0 {k: v}"]
-    for level in range(1, levels):
-        merged = ", ".join([f"*a{level - 1}"] * 9)
-        lines.append(f"a{level}: &a{level} {{<<: [{merged}]}}")
+    lines += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, levels)]
     return "\n".join(lines).encode()
 
 
@@ -175,7 +172,7 @@ REFUSED = {
     "key exponent": (b"a:\n  1e3: x\n", 2, 3, "keys must be text; put 1e3 in quotes"),
     "key bool": (b"true: x\n", 1, 1, "keys must be text; put true in quotes"),
     "key null": (b"~: x\n", 1, 1, "keys must be text; put ~ in quotes"),
-    "key empty": (b"a: {: x}\n", 1, 5, "keys must be text; found nothing"),
+    "key empty": (b"?\n: x\n", 1, 2, "keys must be text; found nothing"),
     "key list": (b"? [1]\n: x\n", 1, 3, "keys must be text; found a list"),
     "key mapping": (b"? {a: 1}\n: x\n", 1, 3, "keys must be text; found a mapping"),
     "key infinite": (b".inf: x\n", 1, 1, "'.inf' is not a finite number"),
@@ -183,7 +180,8 @@ REFUSED = {
     "key escape": (b'"\\e": x\n', 1, 1, "invisible character \\x1b; remove it"),
     "merge": (b"b: &b {x: 1}\nc:\n  <<: *b\n", 3, 3, "merge key <<; expected the keys written out"),
     "merge plain": (b"<<: 1\n", 1, 1, "merge key <<"),
-    "merge bomb": (merge_bomb(30), 2, 11, "merge key <<"),
+    "merge list": (merge_bomb(3), 2, 10, "merge key <<"),
+    "merge bomb": (merge_bomb(30), 5, 50, TOO_MANY),
     "empty": (b"", 1, 1, f"{TOP} nothing"),
     "byte order mark": (b"\xef\xbb\xbf", 1, 1, f"{TOP} nothing"),
     "comments": (b"# a\n# b\n", 1, 1, f"{TOP} nothing"),
@@ -254,7 +252,7 @@ REFUSED = {
     ),
     "9 laughs": (laughs(9), 5, 15, TOO_MANY),
     "200 laughs": (laughs(200), 5, 15, TOO_MANY),
-    "aliases": (b"a: &a [1]\nb:\n" + b"- *a\n" * 9998, 9999, 3, TOO_MANY),
+    "aliases": (b"a: &a [1]\nb:\n" + b"- *a\n" * 9998, 10000, 3, TOO_MANY),
     "wide": (b"a:\n" + b"- 1\n" * 20000, 19999, 3, TOO_MANY),
     "recursive": (b"a: &x [*x]\n", 1, 8, "an alias inside the value that it names"),
     "recursive map": (b"&x a: 1\nb: &y\n  c: {d: *y}\n", 3, 10, "an alias inside the value"),
@@ -292,6 +290,8 @@ def test_five_thousand_deep_is_refused(loader):
 
 
 def test_a_file_beyond_a_megabyte_is_not_even_decoded():
+    full = b"a: 1\n#".ljust(1_000_000, b"#")
+    assert read_yaml(full, "h100.yaml").data == {"a": 1}
     with pytest.raises(InputError) as caught:
         read_yaml(b"\xff" * 1_000_001, "h100.yaml")
     assert str(caught.value) == "h100.yaml: too large; expected at most 1000000 bytes"
@@ -303,11 +303,8 @@ def test_what_lies_just_inside_the_limits(loader):
     for _ in range(38):
         (nested,) = nested
     assert nested == 1
-    assert len(read(b"a:\n" + b"- 1\n" * 19997, loader).data["a"]) == 19997
     assert read(b"a: &a [1]\nb:\n" + b"- *a\n" * 9997, loader).data["b"] == [[1]] * 9997
     assert read(b"a: " + b"x" * 4096, loader).data["a"] == "x" * 4096
-    filler = b"#" * (999_999 - len(b"a: 1\n"))
-    assert read(b"a: 1\n" + filler + b"\n", loader).data == {"a": 1}
 
 
 @each_loader
@@ -455,8 +452,8 @@ def test_a_regular_file_is_read_under_its_path_or_a_given_name(tmp_path):
     assert read_file(path).name == str(path)
     assert read_file(path, "plans/a.yaml").name == "plans/a.yaml"
     assert read_file(tmp_path / "link.yaml").data == {"a": 1}
-    path.write_bytes(b"a: [")
-    assert file_refusal(path).startswith("card.yaml:1:5: not valid YAML")
+    path.write_bytes(b"a: 1\na: 2\n")
+    assert file_refusal(path).startswith("card.yaml:2:1: duplicate key 'a'")
 
 
 def test_a_card_inside_a_zip(tmp_path):
@@ -549,17 +546,20 @@ def check_any(raw: bytes, loader: type) -> None:
     try:
         document = read(raw, loader)
     except InputError as error:
-        message = str(error)
-        assert message == visible(message)
-        assert len(message) < 300
-        assert error.where is not None
-        assert error.where.line >= 1
-        assert error.where.column >= 1
+        check_refusal(error)
     else:
         json.dumps(document.data, allow_nan=False)
         lines = raw.count(b"\n") + 1
         places = [*document.positions.values(), *document.key_positions.values()]
         assert all(1 <= line <= lines and column >= 1 for line, column in places)
+
+
+def check_refusal(error: InputError) -> None:
+    assert str(error) == visible(str(error))
+    assert len(str(error)) < 300
+    assert error.where is not None
+    assert error.where.line >= 1
+    assert error.where.column >= 1
 
 
 @each_loader
@@ -588,7 +588,7 @@ plain_values = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
-    max_leaves=20,
+    max_leaves=10,
 )
 
 
@@ -602,7 +602,7 @@ def test_json_comes_back_as_it_went(data, indent, loader):
 
 @given(data=st.dictionaries(texts, plain_values, max_size=5))
 def test_the_loaders_agree_on_values_and_places(data):
-    # block style with quotes only where YAML 1.1 needs them, so 1.2 may read other types: both same
+    # Block style, quoted only where YAML 1.1 needs it: 1.2 may read other types, or refuse.
     raw = yaml.safe_dump(data, allow_unicode=True, width=math.inf).encode()
     outcomes = []
     for loader in compose.LOADERS:

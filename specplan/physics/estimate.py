@@ -1,0 +1,115 @@
+"""Acceptance from counts, and what an uncertain acceptance means for a choice of k."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.acceptance import Alpha
+from specplan.errors import UsageError
+from specplan.physics.tokens import (
+    FloatArray,
+    alpha_for_tokens,
+    expected_tokens,
+    tokens_variance,
+)
+
+NODES = 2001  # equally likely values that stand for a distribution of alpha
+INTERVAL = 0.9  # central probability of the intervals given
+
+
+def alpha_from_counts(accepted: float, drafted: float, k: int) -> Alpha:
+    """Alpha and its standard error from an engine's counters, when every draft was k tokens long.
+
+    drafted / k rounds each accepted (accepted / drafted) k tokens on average, which fixes alpha
+    through E - 1; the error is that of the mean over independent rounds (delta method). The
+    engines' acceptance rate, accepted / drafted, is not alpha: positions after a rejection count
+    as drafted and were never tried.
+    """
+    if not (math.isfinite(accepted) and math.isfinite(drafted) and 0 <= accepted <= drafted):
+        raise UsageError(
+            f"{accepted:g} accepted of {drafted:g} drafted cannot be",
+            expected="0 <= accepted <= drafted",
+        )
+    if k < 1 or drafted < k:
+        raise UsageError(
+            f"{drafted:g} drafted tokens are no round of k = {k}",
+            expected="drafted >= k >= 1; give the k in use with -k",
+        )
+    rounds = drafted / k
+    alpha = float(alpha_for_tokens(1 + accepted / rounds, k))
+    step = 1e-6
+    low, high = max(alpha - step, 0.0), min(alpha + step, 1.0)
+    slope = float(expected_tokens(high, k) - expected_tokens(low, k)) / (high - low)
+    # One pseudo-round keeps the error above zero when everything, or nothing, was accepted.
+    spread = max(float(tokens_variance(alpha, k)), 1 / (rounds + 1))
+    return Alpha(alpha, min(math.sqrt(spread / rounds) / slope, 0.5))
+
+
+def alpha_nodes(acceptance: Alpha) -> FloatArray:
+    """Equally likely alphas: the middles of NODES slices of a normal law cut to [0, 1]."""
+    if acceptance.sd == 0:
+        return np.array([acceptance.alpha])
+    law = NormalDist(acceptance.alpha, acceptance.sd)
+    low, high = law.cdf(0.0), law.cdf(1.0)
+    shares = low + (high - low) * (np.arange(NODES) + 0.5) / NODES
+    inside = [law.inv_cdf(min(max(s, 1e-15), 1 - 1e-15)) for s in shares.tolist()]
+    return np.clip(np.asarray(inside), 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """What an uncertain alpha does to a choice among candidates, all over the nodes' law."""
+
+    low: float
+    high: float
+    loss_probability: float
+    least_regret_k: int
+    least_regret: float
+    regret: float
+
+
+def under_uncertainty(
+    acceptance: Alpha, gain: FloatArray, k: npt.NDArray[np.float64], chosen: int
+) -> Uncertain:
+    """Interval and loss of candidate k[chosen], and the k that regrets least.
+
+    `gain` is plain step over round per candidate, shape (K,). Regret is the speedup forgone
+    against the best candidate at each alpha, averaged.
+    """
+    speedups = expected_tokens(alpha_nodes(acceptance)[:, np.newaxis], k) * gain
+    regret = (speedups.max(axis=1, keepdims=True) - speedups).mean(axis=0)
+    tail = (1 - INTERVAL) / 2
+    low, high = np.quantile(speedups[:, chosen], (tail, 1 - tail))
+    least = int(np.argmin(regret))
+    return Uncertain(
+        low=float(low),
+        high=float(high),
+        loss_probability=float((speedups[:, chosen] < 1).mean()),
+        least_regret_k=int(k[least]),
+        least_regret=float(regret[least]),
+        regret=float(regret[chosen]),
+    )
+
+
+def fit_rule(alpha: FloatArray, best: FloatArray, score: FloatArray) -> tuple[float, float, float]:
+    """The rule of thumb k = round(a (1 - alpha)^-b) closest to the best k: (a, b, worst loss).
+
+    `best` (A,) are the best candidates' k, `score` (A, K) the speedup of k = 0..K-1. Among all a, b
+    on a fine grid: fewest tokens off, then least speedup lost, then the middle of equals.
+    """
+    a, b = np.meshgrid(np.arange(0.2, 4.001, 0.02), np.arange(0.1, 1.501, 0.01), indexing="ij")
+    gap = np.maximum(1 - alpha, 1e-9)
+    guess = np.rint(a[..., np.newaxis] * gap ** -b[..., np.newaxis])
+    guess = np.clip(guess, 0, score.shape[1] - 1).astype(np.intp)
+    off = np.abs(guess - best)
+    taken = np.take_along_axis(score, guess.reshape(-1, alpha.size).T, axis=1).T
+    loss = (1 - taken / score.max(axis=1)).max(axis=1).reshape(a.shape)
+    rank = off.max(axis=-1) * 1e6 + off.sum(axis=-1) * 1e3 + loss
+    ties = np.flatnonzero(rank.ravel() <= rank.min() + 1e-12)
+    middle = ties[len(ties) // 2]
+    return float(a.ravel()[middle]), float(b.ravel()[middle]), float(loss.ravel()[middle])

@@ -1,0 +1,273 @@
+"""Which k, by what margin, how wrong the acceptance may be, and up to which load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from specplan.domain.answer import Answer, Scalar, table_of
+from specplan.domain.scenario import Scenario
+from specplan.physics.choose import (
+    BATCH_LIMIT,
+    TIE,
+    Crossing,
+    alpha_range,
+    best_index,
+    break_even_alpha,
+    crossings,
+)
+from specplan.physics.estimate import Uncertain, fit_rule, under_uncertainty
+from specplan.physics.round import cost_ratio
+from specplan.questions import best_k_view as view
+from specplan.questions.common import basis_of
+from specplan.questions.memory import MemoryBill, bill_of
+from specplan.questions.mix import best_for_mix
+from specplan.questions.need import Need, what_is_needed
+from specplan.questions.weigh import Objective, Point, Weighed, weigh
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The best k at one point, in SI; margins are the losses of the neighbours, relative."""
+
+    target: str
+    draft: str
+    hardware: str
+    tp: int
+    batch: float
+    context: float
+    alpha: float
+    objective: str
+    k: int
+    speedup: float
+    score: float
+    tokens_per_round: float
+    plain_tpot_s: float
+    tpot_s: float
+    tokens_per_s: float
+    tokens_per_s_per_sequence: float
+    tokens_per_s_per_gpu: float
+    margin_below: float | None
+    margin_above: float | None
+    k_within_1_percent: int
+    at_k_max: bool
+    break_even_tokens: float
+    break_even_alpha: float | None
+    draft_share: float
+    verify_bound_by: str
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Batches at which the speedup of the chosen k crosses 1, up to the largest that fits."""
+
+    crossings: tuple[Crossing, ...]
+    largest_batch: int
+    scanned_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class BestK:
+    """One workload in full."""
+
+    choice: Choice
+    alpha_low: float
+    alpha_high: float
+    load: Load
+    memory: MemoryBill
+    flops_per_token: float
+    throughput: float
+    uncertain: Uncertain | None
+    need: Need | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """k = round(a (1 - alpha)^-b), fitted to the best k of this setup at batch 1."""
+
+    a: float
+    b: float
+    cost_ratio: float
+    errs_by_at_most: int
+    loses_at_most: float
+
+
+@dataclass(frozen=True, slots=True)
+class BestKs:
+    """Several workloads: one choice each, and over alphas at batch 1 the rule they follow."""
+
+    points: tuple[Choice, ...]
+    rule: Rule | None
+
+
+def best_k(
+    scenario: Scenario,
+    *,
+    objective: str = "latency",
+    need: float | None = None,
+) -> Answer:
+    """The best k of each workload in the scenario; in full when there is one.
+
+    `objective` is latency (TPOT at the batch asked), throughput (each arm at its own largest
+    batch) or cost (arithmetic per token). `need` is a wanted speedup: what must the drafter reach?
+    """
+    goal = Objective(objective)
+    if scenario.parts:
+        return best_for_mix(scenario)
+    points = tuple(points_of(scenario))
+    weighed = [weigh(point, scenario.candidates) for point in points]
+    value: BestK | BestKs
+    if len(points) == 1:
+        value = _in_full(weighed[0], goal, scenario, need)
+        shown, ok = view.one(value, weighed[0]), value.choice.fits
+    else:
+        choices = tuple(choose(w, goal, scenario.k_max) for w in weighed)
+        value = BestKs(choices, _rule(scenario, weighed))
+        shown, ok = view.many(value, scenario), all(choice.fits for choice in choices)
+    records = [row for w in weighed for row in rows(w, goal)]
+    return Answer(
+        command="best-k",
+        value=value,
+        table=table_of(view.COLUMNS, records),
+        view=shown,
+        basis=basis_of(scenario),
+        inputs=scenario.inputs,
+        notes=scenario.notes,
+        ok=ok,
+    )
+
+
+def points_of(scenario: Scenario) -> Iterator[Point]:
+    """The workloads of a scenario in axis order."""
+    axes = product(scenario.setups, scenario.context, scenario.batch, scenario.acceptance)
+    for setup, context, batch, acceptance in axes:
+        yield Point(setup, context, batch, acceptance)
+
+
+def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
+    """The best candidate of a weighed point."""
+    point, setup, best = w.point, w.point.setup, w.best(objective)
+    score, k = w.score(objective), w.k[best]
+    round_cost = float(1 / w.gain[best])
+    threshold = float(break_even_alpha(round_cost, k))
+    tpot_s, batch = float(w.tpot_s[best]), point.batch
+    verify_s, round_s = w.timing.verify_s[0, 0, best], w.timing.round_s[0, 0, best]
+    fits = batch <= (float(w.bill.largest) if k else float(w.bill.largest_plain))
+    return Choice(
+        target=setup.target.name,
+        draft=setup.draft.label,
+        hardware=setup.hardware.name,
+        tp=setup.tp,
+        batch=batch,
+        context=point.context,
+        alpha=point.acceptance.alpha,
+        objective=str(objective),
+        k=k,
+        speedup=float(w.speedup[best]),
+        score=float(score[best]),
+        tokens_per_round=float(w.tokens[best]),
+        plain_tpot_s=float(w.timing.plain_s[0, 0, 0]),
+        tpot_s=tpot_s,
+        tokens_per_s=batch / tpot_s,
+        tokens_per_s_per_sequence=1 / tpot_s,
+        tokens_per_s_per_gpu=batch / tpot_s / setup.tp,
+        margin_below=_loss(w, score, k - 1, best),
+        margin_above=_loss(w, score, k + 1, best),
+        k_within_1_percent=w.k[int(np.argmax(score >= 0.99 * score[best]))],
+        at_k_max=k == w.k[-1] and k == k_max,
+        break_even_tokens=round_cost,
+        break_even_alpha=threshold if np.isfinite(threshold) else None,
+        draft_share=float(1 - verify_s / round_s),
+        verify_bound_by="compute" if w.timing.verify.compute_bound[0, 0, best] else "memory",
+        fits=bool(fits),
+    )
+
+
+def _loss(w: Weighed, score: np.ndarray, neighbour: int, best: int) -> float | None:
+    """How much less the neighbouring k scores, relative to the best; None if it is no candidate."""
+    if neighbour not in w.k or score[best] == 0:
+        return None
+    return float(1 - score[w.k.index(neighbour)] / score[best])
+
+
+def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float | None) -> BestK:
+    choice, best = choose(w, objective, scenario.k_max), w.best(objective)
+    point = w.point
+    alpha = point.acceptance.alpha
+    low, high = alpha_range(w.gain, w.k, w.best(), alpha)
+    return BestK(
+        choice=choice,
+        alpha_low=low,
+        alpha_high=high,
+        load=_load(w, choice.k),
+        memory=bill_of(point.setup, point.context),
+        flops_per_token=float(w.flops_per_token[best]),
+        throughput=float(w.throughput[best]),
+        uncertain=under_uncertainty(point.acceptance, w.gain, np.asarray(w.k, float), best)
+        if point.acceptance.sd
+        else None,
+        need=what_is_needed(w, need) if need else None,
+    )
+
+
+def _load(w: Weighed, k: int) -> Load:
+    """Crossings of the chosen k over every batch that fits with the drafter."""
+    largest = int(w.bill.largest if k else w.bill.largest_plain)
+    scanned = min(largest, BATCH_LIMIT)
+    point = w.point
+    found = crossings(point.setup, point.context, point.acceptance.alpha, k, scanned)
+    return Load(found, largest, scanned)
+
+
+def _rule(scenario: Scenario, weighed: list[Weighed]) -> Rule | None:
+    """The rule of thumb of a range of alphas at batch 1, one setup and one context."""
+    alphas = np.asarray([w.point.acceptance.alpha for w in weighed])
+    one_curve = len(scenario.setups) == len(scenario.context) == len(scenario.batch) == 1
+    if not one_curve or scenario.batch[0] != 1 or len(alphas) < 3 or scenario.k:
+        return None
+    score = np.stack([w.speedup for w in weighed])
+    inside = alphas < 1
+    best = best_index(score).astype(np.float64)
+    if not inside.all() or score.shape[1] < 2:
+        return None
+    a, b, loss = fit_rule(alphas, best, score)
+    off = np.abs(np.clip(np.rint(a * (1 - alphas) ** -b), 0, score.shape[1] - 1) - best)
+    point = weighed[0].point
+    ratio = cost_ratio(point.setup, point.context)
+    return Rule(a, b, ratio, int(off.max()), loss)
+
+
+def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
+    """The candidates of one point as rows of the table."""
+    best, point = w.best(objective), w.point
+    for i, k in enumerate(w.k):
+        compute = bool(w.timing.verify.compute_bound[0, 0, i])
+        yield {
+            "target": point.setup.target.name,
+            "draft": point.setup.draft.label,
+            "hardware": point.setup.hardware.name,
+            "tp": point.setup.tp,
+            "batch": int(point.batch),
+            "context": point.context,
+            "alpha": point.acceptance.alpha,
+            "k": k,
+            "speedup": float(w.speedup[i]),
+            "tokens_per_round": float(w.tokens[i]),
+            "draft_s": float(w.timing.draft_s[0, 0, i]),
+            "verify_s": float(w.timing.verify_s[0, 0, i]),
+            "round_s": float(w.timing.round_s[0, 0, i]),
+            "tpot_s": float(w.tpot_s[i]),
+            "break_even_tokens": float(1 / w.gain[i]),
+            "throughput": float(w.throughput[i]),
+            "flops_per_token": float(w.flops_per_token[i]),
+            "verify_bound_by": "compute" if compute else "memory",
+            "best": i == best,
+            "near": abs(i - best) <= 2,
+            "within_1_percent": bool(
+                w.score(objective)[i] >= w.score(objective)[best] * (0.99 - TIE)
+            ),
+        }

@@ -1,0 +1,237 @@
+"""How a best k is told: the verdict first, then margins, acceptance, load, memory, what binds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
+from specplan.questions.common import alpha_words, dtype_words, percent, times
+from specplan.questions.memory import memory_line
+from specplan.units import people
+
+if TYPE_CHECKING:
+    from specplan.domain.scenario import Scenario
+    from specplan.physics.choose import Crossing
+    from specplan.physics.estimate import Uncertain
+    from specplan.questions.best_k import BestK, BestKs, Choice, Load, Rule
+    from specplan.questions.need import Need
+    from specplan.questions.weigh import Weighed
+
+COLUMNS = (
+    Column("target", "", "target", "text", "model that is sped up"),
+    Column("draft", "", "draft", "text", "what proposes tokens"),
+    Column("hardware", "", "hardware", "text", "accelerator"),
+    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
+    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
+    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
+    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    Column("k", "tokens", "k", "count", "draft tokens per round"),
+    Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
+    Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
+    Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
+    Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
+    Column("round_s", "s", "round", "seconds", "draft and verify"),
+    Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
+    Column("break_even_tokens", "tokens", "break-even", "number", "round cost in plain steps"),
+    Column("throughput", "1", "throughput", "times", "each arm at its own largest batch"),
+    Column("flops_per_token", "1", "FLOP/token", "times", "arithmetic over plain decoding"),
+    Column("verify_bound_by", "", "verify by", "text", "ceiling of verification"),
+    Column("best", "", "best", "flag", "the chosen k"),
+    Column("near", "", "near", "flag", "within two of the chosen k"),
+    Column("within_1_percent", "", "within 1 %", "flag", "loses at most 1 % against the best"),
+)
+CANDIDATES = (
+    "k",
+    "speedup",
+    "tokens_per_round",
+    "draft_s",
+    "verify_s",
+    "round_s",
+    "tpot_s",
+    "verify_bound_by",
+)
+
+
+def one(value: BestK, w: Weighed) -> View:
+    """One workload in full."""
+    choice, setup = value.choice, w.point.setup
+    sections: list[Section] = [Facts(tuple(_facts(value, w)))]
+    if value.uncertain:
+        sections.append(Facts(tuple(_uncertain(value.uncertain, w))))
+    if value.need:
+        sections.append(Facts(tuple(_needed(value.need, w))))
+    sections.append(Rows(columns=CANDIDATES, where="near", mark="best", marked="speedup"))
+    if not choice.fits:
+        sections.append(Lines((_misfit(choice, value),)))
+    return View(
+        title=_verdict(choice),
+        caption=(
+            f"{setup.label}, {dtype_words(setup)}",
+            f"batch {choice.batch:,.0f}, context {people(choice.context, 'tokens')}, "
+            f"acceptance {w.point.acceptance}",
+        ),
+        sections=tuple(sections),
+    )
+
+
+def _verdict(choice: Choice) -> str:
+    if choice.k == 0:
+        return "k = 0: plain decoding is best"
+    aim = "" if choice.objective == "latency" else f" (best for {choice.objective})"
+    return f"k = {choice.k}: {times(choice.speedup)}{aim}"
+
+
+def _facts(value: BestK, w: Weighed) -> list[tuple[str, str]]:
+    choice = value.choice
+    facts = [
+        ("TPOT", f"{people(choice.tpot_s, 's')}   (plain {people(choice.plain_tpot_s, 's')})"),
+        (
+            "throughput",
+            f"{choice.tokens_per_s:,.0f} tok/s: {choice.tokens_per_s_per_sequence:,.0f} per "
+            f"sequence, {choice.tokens_per_s_per_gpu:,.0f} per GPU",
+        ),
+        ("tokens/round", f"{choice.tokens_per_round:.2f}"),
+        ("margin", _margin(choice)),
+        ("acceptance", _acceptance(value)),
+        ("load", load_words(value.load)),
+        ("memory", "drafter " + memory_line(value.memory)),
+        ("binds", _binds(choice)),
+        (
+            "cost",
+            f"{times(value.flops_per_token)} the arithmetic per token of plain decoding; "
+            f"{times(value.throughput)} the throughput with each arm at its own largest batch",
+        ),
+    ]
+    if choice.at_k_max:
+        facts.insert(3, ("limit", f"k = {choice.k} is the longest tried; raise --k-max"))
+    return facts
+
+
+def _margin(choice: Choice) -> str:
+    sides = [
+        f"k={choice.k + step} {-loss:+.1%}"
+        for step, loss in ((-1, choice.margin_below), (1, choice.margin_above))
+        if loss is not None
+    ]
+    near = choice.k_within_1_percent
+    extra = f"   (k={near} is within 1 %)" if near < choice.k else ""
+    return "   ".join(sides) + extra if sides else "no other candidate"
+
+
+def _acceptance(value: BestK) -> str:
+    choice = value.choice
+    if choice.k == 0:
+        return f"no k pays for alpha up to {alpha_words(value.alpha_high)}"
+    if choice.break_even_alpha is None:
+        lost = "even a perfect drafter loses"
+    else:
+        lost = (
+            f"loses below {choice.break_even_tokens:.2f} tok/round "
+            f"(alpha {alpha_words(choice.break_even_alpha)})"
+        )
+    span = f"{alpha_words(value.alpha_low)}-{alpha_words(value.alpha_high)}"
+    return f"{lost}; k={choice.k} is best for alpha {span}"
+
+
+def load_words(load: Load) -> str:
+    """Up to which batch it pays, in words."""
+    end = f"memory ends at batch {load.largest_batch:,}"
+    if load.largest_batch < 1:
+        return "no sequence fits"
+    if load.scanned_to < load.largest_batch:
+        end += f" (scanned to {load.scanned_to:,})"
+    return f"{crossing_words(load.crossings)}; {end}"
+
+
+def crossing_words(found: tuple[Crossing, ...]) -> str:
+    """Where the speedup crosses 1."""
+    if not found:
+        return "pays at every batch that fits"
+    return ", ".join(f"{'pays' if c.pays else 'loses'} from batch {c.batch:,}" for c in found)
+
+
+def _binds(choice: Choice) -> str:
+    if choice.k == 0:
+        return f"the plain step, by {choice.verify_bound_by}"
+    drafting, verifying = choice.draft_share, 1 - choice.draft_share
+    if drafting > verifying:
+        return f"drafting: {percent(drafting, 0)} of the round"
+    return (
+        f"verification, by {choice.verify_bound_by}: {percent(verifying, 0)} of the round; "
+        f"drafting {percent(drafting, 0)}"
+    )
+
+
+def _uncertain(found: Uncertain, w: Weighed) -> list[tuple[str, str]]:
+    same = f"k={found.least_regret_k}"
+    return [
+        ("speedup", f"{times(found.low)} to {times(found.high)} (90 % of alpha {w.point.acceptance})"),
+        ("loss", f"{percent(found.loss_probability)} probability that speculation loses"),
+        ("least regret", f"{same}, {found.least_regret:.3f}x forgone on average"),
+    ]
+
+
+def _needed(need: Need, w: Weighed) -> list[tuple[str, str]]:
+    label = f"for {times(need.speedup)}"
+    alpha = (
+        f"alpha {need.alpha:.3f} (at k={need.alpha_k}) with drafter {w.point.setup.draft.label}"
+        if need.alpha is not None
+        else f"no alpha is enough with drafter {w.point.setup.draft.label}"
+    )
+    if need.draft_step_s is None or need.cost_ratio is None:
+        step = f"no drafter is fast enough at alpha {w.point.acceptance.alpha:g}"
+    else:
+        step = (
+            f"a draft step of {people(need.draft_step_s, 's')} (cost ratio {need.cost_ratio:.3f}, "
+            f"k={need.draft_k}) at alpha {w.point.acceptance.alpha:g}"
+        )
+    return [(label, alpha), ("or", step)]
+
+
+def _misfit(choice: Choice, value: BestK) -> str:
+    return (
+        f"Does not fit: batch {choice.batch:,.0f} at {people(choice.context, 'tokens')} tokens; "
+        f"{value.memory.largest_batch:,} sequences fit with the drafter, "
+        f"{value.memory.largest_batch_plain:,} without."
+    )
+
+
+def many(value: BestKs, scenario: Scenario) -> View:
+    """A line for each workload."""
+    setups = scenario.setups
+    varied = [
+        name
+        for name, values in (
+            ("target", {s.target.name for s in setups}),
+            ("draft", {s.draft.label for s in setups}),
+            ("hardware", {s.hardware.name for s in setups}),
+            ("tp", {s.tp for s in setups}),
+            ("context", set(scenario.context)),
+        )
+        if len(values) > 1
+    ]
+    columns = ("batch", "alpha", "k", "speedup", "tokens_per_round", "tpot_s", "break_even_tokens")
+    caption = f"{setups[0].label}, {dtype_words(setups[0])}" if len(setups) == 1 else ""
+    context = scenario.context[0]
+    if len(scenario.context) == 1:
+        caption += f"{', ' if caption else ''}context {people(context, 'tokens')}"
+    sections: list[Section] = [Rows(columns=(*varied, *columns, "verify_bound_by"), where="best")]
+    if value.rule:
+        sections.append(Lines((rule_words(value.rule),)))
+    capped = [c for c in value.points if c.at_k_max]
+    if capped:
+        sections.append(Lines((f"k = {capped[0].k} is the longest tried; raise --k-max",)))
+    misfits = sorted({int(c.batch) for c in value.points if not c.fits})
+    if misfits:
+        batches = ", ".join(f"{b:,}" for b in misfits)
+        sections.append(Lines((f"Does not fit in memory: batch {batches}.",)))
+    return View(title="Best k", caption=(caption,), sections=tuple(sections))
+
+
+def rule_words(rule: Rule) -> str:
+    """The rule of thumb in one line."""
+    return (
+        f"rule at batch 1, cost ratio {rule.cost_ratio:.2f}: "
+        f"k = round({rule.a:.2f} (1 - alpha)^-{rule.b:.2f}); "
+        f"errs by at most {rule.errs_by_at_most}, loses at most {percent(rule.loses_at_most, 2)}"
+    )

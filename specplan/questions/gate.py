@@ -1,0 +1,178 @@
+"""Which k at which batch, and up to which load speculation pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Section, View, table_of
+from specplan.domain.scenario import Scenario, Setup
+from specplan.errors import UsageError
+from specplan.physics.choose import (
+    BATCH_LIMIT,
+    Crossing,
+    best_index,
+    crossings,
+    scan_batches,
+)
+from specplan.physics.memory import memory_bill
+from specplan.physics.tokens import expected_tokens
+from specplan.questions.best_k_view import crossing_words
+from specplan.questions.common import basis_of, dtype_words, one_setup
+from specplan.questions.weigh import lengths
+from specplan.units import people
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Batches first..last at which k is best, and the speedup at both ends."""
+
+    first_batch: int
+    last_batch: int
+    k: int
+    speedup_first: float
+    speedup_last: float
+
+
+@dataclass(frozen=True, slots=True)
+class FixedK:
+    """Where one fixed k stops paying, or starts to; empty if it pays at every batch that fits."""
+
+    k: int
+    crossings: tuple[Crossing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The schedule from batch 1 to the largest that fits with the drafter."""
+
+    ranges: tuple[Range, ...]
+    fixed: tuple[FixedK, ...]
+    largest_batch: int
+    largest_batch_plain: int
+    scanned_to: int
+
+
+COLUMNS = (
+    Column("first_batch", "sequences", "from", "count", "first batch of the range"),
+    Column("last_batch", "sequences", "to", "count", "last batch of the range"),
+    Column("k", "tokens", "k", "count", "best draft length; 0 is plain decoding"),
+    Column("speedup_first", "1", "at first", "times", "speedup at the first batch"),
+    Column("speedup_last", "1", "at last", "times", "speedup at the last batch"),
+)
+
+
+def gate(scenario: Scenario) -> Answer:
+    """Best k per batch as contiguous ranges, over every batch that fits; and for each fixed k the
+    batches at which its speedup crosses 1.
+
+    The scenario's own batch axis is not used. `k` limits the candidates; 0 is always one.
+    """
+    setup = one_setup(scenario, "gate")
+    if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
+        raise UsageError("gate is about one context and one acceptance", hint="give one of each")
+    context, alpha = scenario.context[0], scenario.acceptance[0].alpha
+    bill = memory_bill(setup, context)
+    largest, plain = int(bill.largest), int(bill.largest_plain)
+    scanned = min(largest, BATCH_LIMIT)
+    k = lengths(setup, scenario.candidates)
+    value = Gate(
+        ranges=tuple(_ranges(setup, context, alpha, k, scanned)),
+        fixed=tuple(FixedK(n, crossings(setup, context, alpha, n, scanned)) for n in k if n),
+        largest_batch=largest,
+        largest_batch_plain=plain,
+        scanned_to=scanned,
+    )
+    return Answer(
+        command="gate",
+        value=value,
+        table=table_of(
+            COLUMNS, [{c.name: getattr(r, c.name) for c in COLUMNS} for r in value.ranges]
+        ),
+        view=_view(scenario, setup, value),
+        basis=basis_of(scenario),
+        inputs=scenario.inputs,
+        notes=scenario.notes,
+        ok=largest > 0,
+    )
+
+
+def _ranges(
+    setup: Setup, context: float, alpha: float, k: tuple[int, ...], limit: int
+) -> Iterator[Range]:
+    """Runs of batches with the same best k; kept open across the scan's chunks."""
+    tokens = expected_tokens(alpha, np.asarray(k, np.float64))
+    opened: Range | None = None
+    for batch, gain in scan_batches(setup, context, k, limit):
+        speedup = tokens * gain
+        best = best_index(speedup)
+        top = np.take_along_axis(speedup, best[:, np.newaxis], axis=1)[:, 0]
+        for first, last in _runs(best):
+            run = Range(
+                int(batch[first]),
+                int(batch[last]),
+                k[int(best[first])],
+                float(top[first]),
+                float(top[last]),
+            )
+            if opened is not None and opened.k == run.k:
+                opened = Range(
+                    opened.first_batch, run.last_batch, run.k, opened.speedup_first, run.speedup_last
+                )
+                continue
+            if opened is not None:
+                yield opened
+            opened = run
+    if opened is not None:
+        yield opened
+
+
+def _runs(values: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
+    """First and last index of each run of equal values."""
+    starts = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
+    ends = np.append(starts[1:] - 1, len(values) - 1)
+    yield from zip(starts.tolist(), ends.tolist(), strict=True)
+
+
+def _view(scenario: Scenario, setup: Setup, value: Gate) -> View:
+    sections: list[Section] = []
+    if value.ranges:
+        sections.append(Rows(columns=tuple(c.name for c in COLUMNS)))
+    else:
+        sections.append(Lines(("Does not fit: no sequence fits beside the weights.",)))
+    sections.append(Facts(tuple(_fixed_facts(value))))
+    sections.append(Facts((("memory", _memory_words(value)),)))
+    return View(
+        title=_verdict(value),
+        caption=(
+            f"{setup.label}, {dtype_words(setup)}",
+            f"context {people(scenario.context[0], 'tokens')}, acceptance {scenario.acceptance[0]}",
+        ),
+        sections=tuple(sections),
+    )
+
+
+def _verdict(value: Gate) -> str:
+    off = [r for r in value.ranges if r.k == 0]
+    if not value.ranges:
+        return "Nothing to gate"
+    if not off:
+        return "Speculation pays at every batch that fits"
+    if len(off) == len(value.ranges):
+        return "Speculation never pays"
+    return f"Speculation pays but for {sum(r.last_batch - r.first_batch + 1 for r in off):,} batches"
+
+
+def _fixed_facts(value: Gate) -> Iterator[tuple[str, str]]:
+    for fixed in value.fixed:
+        yield f"k={fixed.k} throughout", crossing_words(fixed.crossings)
+
+
+def _memory_words(value: Gate) -> str:
+    words = f"ends at batch {value.largest_batch:,} ({value.largest_batch_plain:,} without drafter)"
+    if value.scanned_to < value.largest_batch:
+        words += f"; scanned to {value.scanned_to:,}"
+    return words

@@ -1,0 +1,232 @@
+"""What the drafter costs in memory, in sequences, and in speed when memory limits the batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from specplan.domain.acceptance import Alpha
+from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Scalar, View, table_of
+from specplan.domain.scenario import Scenario, Setup
+from specplan.physics.memory import USABLE_FRACTION, memory_bill
+from specplan.physics.roofline import kv_bytes
+from specplan.physics.round import time_rounds, tokens_table
+from specplan.questions.common import basis_of, dtype_words, percent, tokens_words
+from specplan.units import people
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBill:
+    """Bytes on the fullest GPU and the sequences of `context` tokens that they leave room for."""
+
+    hardware: str
+    memory_bytes: float
+    memory_basis: str
+    usable_bytes: float
+    target_weights_bytes: float
+    target_kv_bytes_per_sequence: float
+    draft: str
+    draft_weights_bytes: float
+    draft_kv_bytes_per_token: float
+    draft_kv_bytes_per_sequence: float
+    context: float
+    largest_batch_plain: int
+    largest_batch: int
+    sequences_lost: int
+    shortfall_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """Speedup at the largest batch of both arms, and with each arm at its own largest."""
+
+    alpha: float
+    k: int
+    at_equal_batch: float
+    at_own_largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The bill of each setup and context, and the arms' speedups where acceptance is given."""
+
+    bills: tuple[MemoryBill, ...]
+    arms: tuple[Arms, ...]
+
+
+COLUMNS = (
+    Column("target", "", "target", "text", "model that is sped up"),
+    Column("draft", "", "draft", "text", "what proposes tokens"),
+    Column("hardware", "", "hardware", "text", "accelerator"),
+    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
+    Column("context", "tokens", "context", "count", "tokens each sequence may reach"),
+    Column("usable_bytes", "B", "usable", "bytes", "of what the driver shows"),
+    Column("target_weights_bytes", "B", "target", "bytes", "per GPU"),
+    Column("draft_weights_bytes", "B", "drafter", "bytes", "per GPU"),
+    Column("target_kv_bytes_per_sequence", "B", "KV/seq", "bytes", "of the target, per GPU"),
+    Column("draft_kv_bytes_per_sequence", "B", "draft KV/seq", "bytes", "per GPU"),
+    Column("largest_batch_plain", "sequences", "without", "count", "without the drafter"),
+    Column("largest_batch", "sequences", "with", "count", "with the drafter"),
+    Column("sequences_lost", "sequences", "lost", "count", "to the drafter"),
+    Column("batch", "sequences", "batch", "count", "batch asked for, if any"),
+    Column("fits", "", "fits", "flag", "whether it fits, with the drafter"),
+)
+
+
+def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
+    """The bill of a setup at one context; the shortfall is that of `batch` with the drafter."""
+    bill, model = memory_bill(setup, context), setup.draft.model
+    needed = float(bill.needed_bytes(batch, drafted=True))
+    return MemoryBill(
+        hardware=setup.where,
+        memory_bytes=setup.hardware.memory,
+        memory_basis=setup.hardware.memory_basis,
+        usable_bytes=bill.usable_bytes,
+        target_weights_bytes=bill.target_bytes,
+        target_kv_bytes_per_sequence=float(bill.target_sequence_bytes),
+        draft=setup.draft.label,
+        draft_weights_bytes=bill.draft_bytes,
+        draft_kv_bytes_per_token=float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp))
+        if model
+        else 0.0,
+        draft_kv_bytes_per_sequence=float(bill.draft_sequence_bytes),
+        context=context,
+        largest_batch_plain=int(bill.largest_plain),
+        largest_batch=int(bill.largest),
+        sequences_lost=int(bill.largest_plain - bill.largest),
+        shortfall_bytes=max(needed - bill.usable_bytes, 0.0),
+    )
+
+
+def memory(scenario: Scenario) -> Answer:
+    """The drafter's memory bill at each setup and context; exit 1 when the workload does not fit.
+
+    Without a batch of its own the question is whether one sequence fits.
+    """
+    asked = max(scenario.batch)
+    bills, arms, records = [], [], []
+    for setup, context in product(scenario.setups, scenario.context):
+        bill = bill_of(setup, context, asked)
+        bills.append(bill)
+        arms += [
+            _arms(setup, bill, acceptance, k)
+            for acceptance, k in product(scenario.acceptance, scenario.k)
+            if bill.largest_batch
+        ]
+        records.append(_record(setup, bill, asked))
+    return Answer(
+        command="memory",
+        value=Memory(tuple(bills), tuple(arms)),
+        table=table_of(COLUMNS, records),
+        view=_view(scenario, bills, arms, asked),
+        basis=basis_of(scenario),
+        inputs=scenario.inputs,
+        notes=(*scenario.notes, *_label_notes(scenario)),
+        ok=not any(bill.shortfall_bytes for bill in bills),
+    )
+
+
+def _arms(setup: Setup, bill: MemoryBill, acceptance: Alpha, k: int) -> Arms:
+    batches = (bill.largest_batch_plain, bill.largest_batch)
+    timing = time_rounds(setup, (bill.context,), batches, (k,))
+    tokens = float(tokens_table((acceptance,), (k,))[0, 0])
+    plain_s, round_s = timing.plain_s[0, :, 0], timing.round_s[0, :, 0]
+    plain_rate = bill.largest_batch_plain / plain_s[0]
+    return Arms(
+        alpha=acceptance.alpha,
+        k=k,
+        at_equal_batch=float(tokens * plain_s[0] / round_s[0]),
+        at_own_largest=float(bill.largest_batch * tokens / round_s[1] / plain_rate),
+    )
+
+
+def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
+    own = {c.name: getattr(bill, c.name) for c in COLUMNS if hasattr(bill, c.name)}
+    return own | {
+        "target": setup.target.name,
+        "hardware": setup.hardware.name,
+        "tp": setup.tp,
+        "batch": int(asked),
+        "fits": not bill.shortfall_bytes,
+    }
+
+
+def _label_notes(scenario: Scenario) -> list[str]:
+    return sorted(
+        {
+            f"{s.hardware.name}: memory is the label, not what the driver shows; real room may differ"
+            for s in scenario.setups
+            if s.hardware.memory_basis == "label"
+        }
+    )
+
+
+def _view(
+    scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float
+) -> View:
+    if len(bills) > 1:
+        names = ("hardware", "draft", "context", "draft_weights_bytes", "largest_batch_plain")
+        rows = Rows(columns=(*names, "largest_batch", "sequences_lost", "fits"))
+        return View(title="Memory of the drafter", sections=(rows,))
+    bill, setup = bills[0], scenario.setups[0]
+    sections = [Facts(tuple(_facts(bill)))]
+    if arms:
+        sections.append(Facts(tuple(_arm_facts(bill, arms))))
+    verdict = _misfit(bill, setup, asked) if bill.shortfall_bytes else ()
+    caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
+    return View(
+        title="Memory of the drafter", caption=(caption,), sections=(*sections, Lines(verdict))
+    )
+
+
+def memory_line(bill: MemoryBill) -> str:
+    """The bill in one line."""
+    share = percent(bill.sequences_lost / bill.largest_batch_plain) if bill.largest_batch else "all"
+    return (
+        f"{people(bill.draft_weights_bytes, 'B')} weights, "
+        f"{people(bill.draft_kv_bytes_per_token, 'B')} KV per token; "
+        f"{bill.largest_batch_plain:,} -> {bill.largest_batch:,} sequences at "
+        f"{people(bill.context, 'tokens')} tokens (-{bill.sequences_lost:,}, {share})"
+    )
+
+
+def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
+    shown = "driver shows" if bill.memory_basis == "driver" else "label says"
+    lost = bill.sequences_lost / bill.largest_batch_plain if bill.largest_batch_plain else 1.0
+    return [
+        (
+            "usable",
+            f"{people(bill.usable_bytes, 'B')}: {USABLE_FRACTION:.0%} of "
+            f"{people(bill.memory_bytes, 'B')} that the {shown}",
+        ),
+        ("target weights", people(bill.target_weights_bytes, "B")),
+        ("target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence"),
+        ("drafter weights", people(bill.draft_weights_bytes, "B")),
+        (
+            "drafter KV",
+            f"{people(bill.draft_kv_bytes_per_sequence, 'B')} per sequence "
+            f"({people(bill.draft_kv_bytes_per_token, 'B')} per token)",
+        ),
+        ("sequences without", f"{bill.largest_batch_plain:,}"),
+        ("sequences with", f"{bill.largest_batch:,}"),
+        ("lost", f"{bill.sequences_lost:,} ({percent(lost)})"),
+    ]
+
+
+def _arm_facts(bill: MemoryBill, arms: list[Arms]) -> list[tuple[str, str]]:
+    return [
+        (
+            f"alpha {arm.alpha:g}, k={arm.k}",
+            f"{arm.at_equal_batch:.3f}x at equal batch {bill.largest_batch_plain:,}; "
+            f"{arm.at_own_largest:.3f}x with each arm at its own largest",
+        )
+        for arm in arms
+    ]
+
+
+def _misfit(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
+    return (
+        f"Does not fit: {asked:,.0f} sequences of {people(bill.context, 'tokens')} tokens with the "
+        f"drafter need {people(bill.usable_bytes + bill.shortfall_bytes, 'B')} a GPU, "
+        f"{people(bill.shortfall_bytes, 'B')} more than {setup.where} can give.",
+    )

@@ -1,0 +1,119 @@
+"""One workload weighed at every candidate k: what best-k, gate, memory and check choose from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from specplan.domain.acceptance import Alpha
+from specplan.domain.scenario import Setup
+from specplan.physics.choose import best_index
+from specplan.physics.memory import Bill, memory_bill
+from specplan.physics.round import Timing, time_rounds
+from specplan.physics.tokens import FloatArray, expected_tokens
+
+
+class Objective(StrEnum):
+    """What the best k is best for."""
+
+    LATENCY = "latency"
+    THROUGHPUT = "throughput"
+    COST = "cost"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One workload on one setup."""
+
+    setup: Setup
+    context: float
+    batch: float
+    acceptance: Alpha
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Every candidate at one point. Arrays have shape (K,), seconds and ratios to plain decoding.
+
+    `speedup` is at the point's batch; `throughput` compares tokens per second with each arm at the
+    largest batch that fits it, 0 where none does; `flops_per_token` is the arithmetic of a token
+    over that of plain decoding, the ratio of costs once both arms are compute-bound
+    (Leviathan et al. 2023, theorem 3.11).
+    """
+
+    point: Point
+    k: tuple[int, ...]
+    tokens: FloatArray
+    timing: Timing
+    bill: Bill
+    speedup: FloatArray
+    throughput: FloatArray
+    flops_per_token: FloatArray
+
+    @property
+    def gain(self) -> FloatArray:
+        """Plain step over round."""
+        return self.timing.gain[0, 0]
+
+    @property
+    def tpot_s(self) -> FloatArray:
+        """Seconds per output token."""
+        return self.timing.round_s[0, 0] / self.tokens
+
+    def score(self, objective: Objective) -> FloatArray:
+        """What the objective maximises; plain decoding scores 1 where it fits."""
+        if objective is Objective.THROUGHPUT:
+            return self.throughput
+        return self.speedup if objective is Objective.LATENCY else 1 / self.flops_per_token
+
+    def best(self, objective: Objective = Objective.LATENCY) -> int:
+        """Index of the best candidate; ties go to the smaller k."""
+        return int(best_index(self.score(objective)))
+
+
+def lengths(setup: Setup, k: tuple[int, ...]) -> tuple[int, ...]:
+    """The draft lengths that this drafter can propose; plain decoding where it can propose none."""
+    allowed = setup.draft.max_k
+    return k if allowed is None else tuple(n for n in k if n <= allowed) or (0,)
+
+
+def weigh(point: Point, candidates: tuple[int, ...]) -> Weighed:
+    """The candidates at a point."""
+    setup, k = point.setup, lengths(point.setup, candidates)
+    timing = time_rounds(setup, (point.context,), (point.batch,), k)
+    tokens = expected_tokens(point.acceptance.alpha, np.asarray(k, np.float64))
+    bill = memory_bill(setup, point.context)
+    return Weighed(
+        point=point,
+        k=k,
+        tokens=tokens,
+        timing=timing,
+        bill=bill,
+        speedup=tokens * timing.gain[0, 0],
+        throughput=_throughput(point, k, tokens, bill),
+        flops_per_token=_flops_per_token(setup, k, tokens),
+    )
+
+
+def _throughput(point: Point, k: tuple[int, ...], tokens: FloatArray, bill: Bill) -> FloatArray:
+    """Tokens per second over those of plain decoding, each arm at its own largest batch."""
+    plain, drafted = float(bill.largest_plain), float(bill.largest)
+    if plain < 1:
+        return np.zeros(len(k))
+    plain_s = time_rounds(point.setup, (point.context,), (plain,), (0,)).plain_s[0, 0, 0]
+    if drafted < 1:
+        return np.where(np.asarray(k) == 0, 1.0, 0.0)
+    round_s = time_rounds(point.setup, (point.context,), (drafted,), k).round_s[0, 0]
+    gains = drafted * tokens / round_s / (plain / plain_s)
+    return np.where(np.asarray(k) == 0, 1.0, gains)
+
+
+def _flops_per_token(setup: Setup, k: tuple[int, ...], tokens: FloatArray) -> FloatArray:
+    """(passes c + k + 1) / E with c the drafter's arithmetic over the target's; an unnamed drafter
+    is taken to cost as much arithmetic as time."""
+    model = setup.draft.model
+    share = setup.draft.ratio + (model.active_params / setup.target.active_params if model else 0)
+    passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
+    return (passes * share + np.asarray(k) + 1) / tokens
