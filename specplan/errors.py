@@ -12,7 +12,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -71,6 +72,16 @@ class OutputError(SpecplanError):
     """An answer was computed and could not be written."""
 
     exit_code = 3
+
+
+@contextmanager
+def placed(where: Where) -> Iterator[None]:
+    """Gives errors raised inside a place, unless they know a better one."""
+    try:
+        yield
+    except SpecplanError as error:
+        error.where = error.where or where
+        raise
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,6 +13,10 @@ Mix = Annotated[
     list[str] | None,
     typer.Option("--mix", help="A workload of a traffic mix: 3,alpha=0.8,context=2k (repeatable)."),
 ]
+
+
+# What --need asks of a drafter that nobody named: at the very least.
+ANY_DRAFTER = {"draft": "free", "acceptance": "1"}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
@@ -28,9 +33,9 @@ def sweep(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
     from specplan.questions.sweep import sweep as question
 
     catalogue = catalogue_of(what)
-    scenario = build(
-        typed(what, load), catalogue=catalogue, plan=plan_of(plan), defaults=GOLDEN
-    )
+    scenario = build(typed(what, load), catalogue=catalogue, plan=plan_of(plan), defaults=GOLDEN)
+    if not scenario.k:
+        scenario = replace(scenario, k=scenario.candidates[1:])
     return show(question(scenario), out)
 
 
@@ -60,11 +65,11 @@ def best_k(
     from specplan.cli.show import show
     from specplan.questions.best_k import best_k as question
 
-    flags = counted(typed(what, load), accepted, drafted)
     scenario = build(
-        flags,
+        counted(typed(what, load), accepted, drafted),
         catalogue=catalogue_of(what),
-        plan=plan_of(plan),
+        plan=plan_of(plan, without=("k",)),
+        defaults=ANY_DRAFTER if need else None,
         k_max=candidates.k_max,
         mix=mix or (),
     )
@@ -83,7 +88,8 @@ def gate(
     scenario = build(
         typed(what, load),
         catalogue=catalogue_of(what),
-        plan=plan_of(plan),
+        plan=plan_of(plan, without=("k",)),
+        unused=("k", "batch"),
         k_max=candidates.k_max,
     )
     return show(question(scenario), out)

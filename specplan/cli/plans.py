@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from specplan.catalogue.read import Document, read_file
@@ -21,8 +23,9 @@ def catalogue_of(what: What) -> Catalogue:
     return load(*(what.catalogue or ()))
 
 
-def plan_of(text: str | None) -> PlanRead | None:
-    """The plan in the file named on the command line, if one was."""
+def plan_of(text: str | None, *, without: Sequence[str] = ()) -> PlanRead | None:
+    """The plan in the file named on the command line, if one was; `without` the keys that the
+    question is there to answer."""
     if text is None:
         return None
     path = Path(text)
@@ -31,7 +34,8 @@ def plan_of(text: str | None) -> PlanRead | None:
             f"'{visible(text, 60)}' is no plan file",
             hint=f"for hardware write -g {visible(text, 60)}, for a model -t",
         )
-    return read_plan(path)
+    read = read_plan(path)
+    return replace(read, plan=replace(read.plan, **dict.fromkeys(without)))
 
 
 def read_plan(path: Path) -> PlanRead:

@@ -6,18 +6,18 @@ every keyword is an option, every value its text or number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from specplan.catalogue.store import Catalogue, Loaded, user_folders
 from specplan.cli import grammar
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
-from specplan.domain.engine import ENGINES
+from specplan.domain.engine import ENGINES, Engine
 from specplan.domain.scenario import Input, Part, Scenario, Setup
-from specplan.errors import SpecplanError, UsageError, Where, unknown
+from specplan.errors import UsageError, Where, placed, unknown
 from specplan.units import people
 from specplan.visible import visible
 
@@ -36,6 +36,7 @@ GOLDEN = {
     "acceptance": "0.6,0.8",
     "k": "1,2,4,6,8",
 }
+V = TypeVar("V")
 DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
 QUESTIONS = {
     "target": ("which model is to be sped up?", "a model such as llama-3-8b", "models"),
@@ -99,17 +100,21 @@ def build(
     plan: PlanRead | None = None,
     defaults: Mapping[str, str] | None = None,
     needs: Iterable[str] = ("target", "draft", "hardware", "acceptance"),
+    unused: Collection[str] = ("k",),
     k_max: int = 16,
     mix: Sequence[str] = (),
 ) -> Scenario:
-    """The scenario asked for; an error names the option or the line that is at fault."""
+    """The scenario asked for; an error names the option or the line that is at fault.
+
+    `unused` are axes whose defaults the question does not rest on.
+    """
     asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
     for name in needs:
         if name not in asked and not (name == "acceptance" and (mix or _mixes(plan))):
             raise _missing(name)
     resolver = _Resolver(catalogue, asked)
     setups = resolver.setups()
-    notes = [*resolver.notes, *_defaulted(asked, defaults or {})]
+    notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused})]
     parts = _parts(mix, plan, asked)
     return Scenario(
         setups=setups,
@@ -118,6 +123,7 @@ def build(
         acceptance=resolver.axis("acceptance", grammar.acceptances),
         k=resolver.axis("k", grammar.lengths),
         k_max=k_max,
+        growth=_growth(asked),
         parts=parts,
         inputs=resolver.inputs,
         notes=tuple(dict.fromkeys(notes)),
@@ -152,9 +158,20 @@ def _from_lengths(asked: Mapping[str, Given]) -> Given:
         raise UsageError("--isl and --osl go together", hint="or give --context")
     if asked["context"].origin == "flag":
         raise UsageError("--context and --isl/--osl say the same twice", hint="give one of them")
-    prompt = grammar.contexts(asked["isl"].texts)[0]
-    output = grammar.contexts(asked["osl"].texts)[0]
-    return Given((f"{prompt + output / 2:g}",), "isl and osl", Where("--isl"))
+    prompt, output = _one_length(asked, "isl"), _one_length(asked, "osl")
+    return Given((repr(prompt + output / 2),), "isl and osl", Where("--isl"))
+
+
+def _one_length(asked: Mapping[str, Given], name: str) -> float:
+    values = grammar.contexts(asked[name].texts)
+    if len(values) != 1:
+        raise UsageError(f"{name} is one length, not {len(values)}", where=asked[name].where)
+    return values[0]
+
+
+def _growth(asked: Mapping[str, Given]) -> float:
+    """What is still to come when a sequence is at its average length: half of its output."""
+    return _one_length(asked, "osl") / 2 if "osl" in asked else 0.0
 
 
 def _planned(plan: PlanRead) -> dict[str, Given]:
@@ -185,14 +202,13 @@ def _mixes(plan: PlanRead | None) -> tuple[MixPart, ...]:
     return workload.mix or () if workload else ()
 
 
-def _defaulted(asked: Mapping[str, Given], own: Mapping[str, str]) -> list[str]:
-    """What nobody said, in one sentence; a question's own scenario goes without saying."""
-    names = [
-        f"{n} {g.texts[0]}"
-        for n, g in asked.items()
-        if g.origin == "default" and n not in own and n not in {"engine", "k"}
-    ]
-    return [f"by default: {', '.join(names)}"] if names and not own else []
+def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]:
+    """What nobody said, in one sentence; when nothing at all was, the caption says it."""
+    defaulted = {n: g for n, g in asked.items() if g.origin == "default"}
+    if len(defaulted) == len(asked):
+        return []
+    names = [f"{n} {g.texts[0]}" for n, g in defaulted.items() if n not in unsaid]
+    return [f"by default: {', '.join(names)}"] if names else []
 
 
 def _parts(mix: Sequence[str], plan: PlanRead | None, asked: Mapping[str, Given]) -> tuple[Part, ...]:
@@ -217,28 +233,23 @@ class _Resolver:
     def __init__(self, catalogue: Catalogue, asked: Mapping[str, Given]) -> None:
         self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
 
-    def axis(self, name: str, parse: object) -> tuple:  # type: ignore[type-arg]
+    def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
         """The values of an axis, parsed by `parse`; its errors get the place they came from."""
         given = self.asked.get(name)
         if given is None:
             return ()
-        assert callable(parse)  # noqa: S101 - a function of texts
-        try:
-            values: tuple = parse(given.texts)  # type: ignore[type-arg]
-        except SpecplanError as error:
-            raise type(error)(
-                error.what,
-                where=error.where or given.where,
-                expected=error.expected,
-                hint=error.hint,
-            ) from None
-        shown = ",".join(given.texts)
-        self.inputs.setdefault(name, Input(value=shown, origin=given.origin))
+        with placed(given.where):
+            values = parse(given.texts)
+        self.inputs.setdefault(name, Input(value=",".join(given.texts), origin=given.origin))
         return values
 
     def names(self, name: str) -> list[str]:
         """The names on an axis, comma lists and repeated options added up."""
-        return list(dict.fromkeys(self.axis(name, grammar.names)))
+        given = self.asked.get(name)
+        if given is None:
+            return []
+        with placed(given.where):
+            return list(dict.fromkeys(grammar.names(given.texts)))
 
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
@@ -282,17 +293,18 @@ class _Resolver:
     def _draft(self, name: str) -> Drafter:
         kind, _, argument = name.partition(":")
         if kind in DRAFTERS:
-            drafter = DRAFTERS[kind](argument)
+            with placed(self.asked["draft"].where):
+                drafter = DRAFTERS[kind](argument)
             self.inputs["draft"] = Input(value=drafter.label, origin=self.asked["draft"].origin)
             return drafter
         return ModelDrafter(self._model(name, "draft"))
 
-    def _engine(self, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    def _engine(self, name: str) -> Engine:
         if name not in ENGINES:
             raise unknown("engine", name, ENGINES, where=self.asked["engine"].where)
         return ENGINES[name]
 
-    def _record(self, field: str, loaded: Loaded) -> None:  # type: ignore[type-arg]
+    def _record(self, field: str, loaded: Loaded[Model] | Loaded[Hardware]) -> None:
         """Keeps where a card came from, and says so when it hides a packaged one."""
         key, number = field, 2
         while key in self.inputs and self.inputs[key].value != loaded.card.name:

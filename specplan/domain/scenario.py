@@ -62,7 +62,8 @@ class Scenario:
     """Axes in the order they vary: setups, context, batch, acceptance, k; k = 0 is plain decoding.
 
     `k` is empty when the question is to choose among 0..k_max; `parts` replaces the workload
-    axes when the workloads share one server.
+    axes when the workloads share one server. `growth` is how many tokens a sequence still grows
+    beyond its average `context`: times are at the average, memory is for the end.
     """
 
     setups: tuple[Setup, ...]
@@ -71,6 +72,7 @@ class Scenario:
     acceptance: tuple[Alpha, ...]
     k: tuple[int, ...] = ()
     k_max: int = 16
+    growth: float = 0.0
     parts: tuple[Part, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ def points_of(scenario: Scenario) -> Iterator[Point]:
     """The workloads of a scenario in axis order."""
     axes = product(scenario.setups, scenario.context, scenario.batch, scenario.acceptance)
     for setup, context, batch, acceptance in axes:
-        yield Point(setup, context, batch, acceptance)
+        yield Point(setup, context, batch, acceptance, scenario.growth)
 
 
 def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
@@ -204,7 +204,7 @@ def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float |
         alpha_low=low,
         alpha_high=high,
         load=_load(w, choice.k),
-        memory=bill_of(point.setup, point.context),
+        memory=bill_of(point.setup, point.end, point.batch),
         flops_per_token=float(w.flops_per_token[best]),
         throughput=float(w.throughput[best]),
         uncertain=under_uncertainty(point.acceptance, w.gain, np.asarray(w.k, float), best)

@@ -75,7 +75,7 @@ def gate(scenario: Scenario) -> Answer:
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("gate is about one context and one acceptance", hint="give one of each")
     context, alpha = scenario.context[0], scenario.acceptance[0].alpha
-    bill = memory_bill(setup, context)
+    bill = memory_bill(setup, context + scenario.growth)
     largest, plain = int(bill.largest), int(bill.largest_plain)
     scanned = min(largest, BATCH_LIMIT)
     k = lengths(setup, scenario.candidates)

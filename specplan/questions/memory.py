@@ -106,7 +106,7 @@ def memory(scenario: Scenario) -> Answer:
     asked = max(scenario.batch)
     bills, arms, records = [], [], []
     for setup, context in product(scenario.setups, scenario.context):
-        bill = bill_of(setup, context, asked)
+        bill = bill_of(setup, context + scenario.growth, asked)
         bills.append(bill)
         arms += [
             _arms(setup, bill, acceptance, k)

@@ -93,7 +93,7 @@ def sweep(scenario: Scenario) -> Answer:
             expected=f"at most {POINT_LIMIT:,}",
             hint="take coarser steps",
         )
-    drafting = tuple(_drafting(setup, scenario.context[0]) for setup in scenario.setups)
+    drafting = tuple(_drafting(setup, scenario.context[0] + scenario.growth) for setup in scenario.setups)
     per_k = len(scenario.batch) * len(scenario.context) * len(scenario.acceptance)
     rows = sum(len(lengths(setup, scenario.k)) for setup in scenario.setups) * per_k
     table = Table(columns=COLUMNS, rows=rows, chunks=lambda: _chunks(scenario))
@@ -132,7 +132,7 @@ def _chunk(
     """Columns of the points (batch, alpha, k) at one context, flattened in that order."""
     shape = (len(batch), len(scenario.acceptance), len(k))
     count = int(np.prod(shape))
-    bill = memory_bill(setup, context)
+    bill = memory_bill(setup, context + scenario.growth)
 
     def flat(values: np.ndarray) -> list[Scalar]:
         return np.broadcast_to(values, shape).ravel().tolist()

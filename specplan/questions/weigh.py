@@ -25,12 +25,18 @@ class Objective(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One workload on one setup."""
+    """One workload on one setup; memory is for `context` + `growth` tokens a sequence."""
 
     setup: Setup
     context: float
     batch: float
     acceptance: Alpha
+    growth: float = 0.0
+
+    @property
+    def end(self) -> float:
+        """Tokens of a finished sequence."""
+        return self.context + self.growth
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ def weigh(point: Point, candidates: tuple[int, ...]) -> Weighed:
     setup, k = point.setup, lengths(point.setup, candidates)
     timing = time_rounds(setup, (point.context,), (point.batch,), k)
     tokens = expected_tokens(point.acceptance.alpha, np.asarray(k, np.float64))
-    bill = memory_bill(setup, point.context)
+    bill = memory_bill(setup, point.end)
     return Weighed(
         point=point,
         k=k,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from importlib import import_module
@@ -75,11 +75,15 @@ def _write_rows(table: Table, out: TextIO) -> None:
         del chunk  # or the next one is made while this one is still held
 
 
-def _tokens(values: Sequence[Scalar]) -> list[str]:
+def _tokens(values: Sequence[Scalar]) -> Iterable[str]:
     """Each value of a column as JSON; one call of the encoder does for all that is not text."""
     if str in set(map(type, values)):
-        return [_text(value) if isinstance(value, str) else _encode(value) for value in values]
+        return map(_token, values)
     return _encode(values)[1:-1].split(", ")
+
+
+def _token(value: Scalar) -> str:
+    return _text(value) if isinstance(value, str) else _encode(value)
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,8 @@
+"""Every rule by id, whatever it is about."""
+
+from __future__ import annotations
+
+from specplan.rules import Rule
+from specplan.rules.cards import CARD_RULES
+
+RULES: dict[str, Rule] = {rule.id: rule for rule in (*CARD_RULES,)}
