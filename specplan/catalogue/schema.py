@@ -10,22 +10,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator
 from enum import Enum
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
 from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
+from specplan.catalogue.explain import SHOWN, explain, label, within
 from specplan.catalogue.read import Document, KeyPath
 from specplan.domain.card import NEEDS_UNIT, Strict
 from specplan.errors import InputError, SpecplanError, Where, did_you_mean
@@ -34,35 +28,107 @@ from specplan.visible import visible
 
 T = TypeVar("T", bound=Strict)
 
-_SHOWN = 60
 _USUAL = {"s": 1e-3, "B": float(2**30)}  # what a bare number most likely means
 
 
-@cache
 def adapter(cls: type[T]) -> TypeAdapter[T]:
     """The validator of a domain class."""
+    plain: type = cls
+    made: TypeAdapter[T] = _adapter(plain)
+    return made
+
+
+@cache
+def _adapter(cls: type) -> TypeAdapter[Any]:
     return TypeAdapter(cls)
 
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
+    """The annotations of a dataclass's fields, in order."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def bind(document: Document, cls: type[T]) -> T:
     """The object that a document describes, or the first thing wrong with it as an InputError."""
-    plain = _Reading(document).value(document.data, cls, ())
+    kind: type = cls
+    _headed(document, kind)
+    plain = _Reading(document).value(document.data, kind, ())
     try:
         return adapter(cls).validate_json(json.dumps(plain))
     except ValidationError as error:
-        raise _explain(document, error) from None
+        raise explain(document, error) from None
+
+
+def _header(cls: type) -> str:
+    """What `schema:` says in a file of this class."""
+    (header,) = get_args(_hints(cls)["schema"])
+    return str(header)
+
+
+def _headed(document: Document, cls: type) -> None:
+    """Refuses a file of another kind before its keys are held against this one."""
+    header, wanted = document.data.get("schema"), _header(cls)
+    if header != wanted:
+        shown = "missing" if header is None else f"'{visible(str(header), SHOWN)}'"
+        raise InputError(
+            f"schema is {shown}", where=document.where(("schema",)), expected=f"'{wanted}'"
+        )
 
 
 def json_schema(cls: type[Strict]) -> dict[str, object]:
     """The JSON Schema of the YAML files that `bind` reads as this class."""
-    schema = _scalars_for_lists(adapter(cls).json_schema())
+    top: type = cls
+    header = _header(top)
+    plain = adapter(cls).json_schema(schema_generator=_Untitled)
+    for record in _records(top):
+        inner = plain if record is top else plain["$defs"][record.__name__]
+        for name, hint in _hints(record).items():
+            if NEEDS_UNIT in _unwrap(hint)[1]:
+                inner["properties"][name]["anyOf"] = list(map(_with_unit, _arms(inner, name)))
+    schema = _scalars_for_lists(plain)
     assert isinstance(schema, dict)  # noqa: S101 - a mapping stays one
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:specplan:{header.replace('/', ':')}",
+        **schema,
+        "title": f"specplan {header}",
+    }
+
+
+class _Untitled(GenerateJsonSchema):
+    """Without titles that only repeat the key in capitals."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        """Never."""
+        return False
+
+
+def _arms(schema: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The alternatives of a property."""
+    arms: list[dict[str, Any]] = schema["properties"][name]["anyOf"]
+    return arms
+
+
+def _with_unit(arm: dict[str, Any]) -> dict[str, Any]:
+    """One way to write a quantity whose key does not say its unit: of bare numbers only 0."""
+    if arm.get("type") == "number":
+        return {"const": 0}
+    if "pattern" in arm:
+        return {**arm, "pattern": arm["pattern"].removesuffix("?$") + "$"}
+    return arm
+
+
+def _records(hint: object) -> Iterator[type]:
+    """Every dataclass that a value of this type can hold, the type itself included."""
+    base = _unwrap(hint)[0]
+    if isinstance(base, type) and dataclasses.is_dataclass(base):
+        yield base
+        for field in _hints(base).values():
+            yield from _records(field)
+    for argument in get_args(base) if get_origin(base) in {tuple, dict} else ():
+        yield from _records(argument)
 
 
 def _scalars_for_lists(schema: object) -> object:
@@ -74,7 +140,7 @@ def _scalars_for_lists(schema: object) -> object:
     inner = {key: _scalars_for_lists(value) for key, value in schema.items()}
     if inner.get("type") != "array" or "items" not in inner:
         return inner
-    outer = {key: inner.pop(key) for key in ("title", "default") if key in inner}
+    outer = {"default": inner.pop("default")} if "default" in inner else {}
     return {**outer, "anyOf": [inner["items"], inner]}
 
 
@@ -94,34 +160,26 @@ class _Reading:
         origin, arguments = get_origin(base), get_args(base)
         if origin is tuple:
             items = data if isinstance(data, list) else [data]
-            return [
-                self.value(v, arguments[0], (*path, i)) for i, v in enumerate(items)
-            ]
+            return [self.value(v, arguments[0], (*path, i)) for i, v in enumerate(items)]
         if origin is dict and isinstance(data, dict):
             self._known(data, arguments[0], path)
             return {k: self.value(v, arguments[1], (*path, k)) for k, v in data.items()}
-        if base is float:
-            return self._number(data, marks, path)
-        if base is str and isinstance(data, int | float) and not isinstance(data, bool):
-            return repr(data)  # a name such as 4090 is text wherever text is expected
-        return data
+        return self._scalar(data, base, marks, path)
 
     def _record(self, data: object, cls: type, path: KeyPath) -> object:
+        hints = _hints(cls)
         if not isinstance(data, dict):
             raise InputError(
-                f"{_label(path)} is no mapping",
+                f"{label(path)} is no mapping",
                 where=self.document.where(path),
-                expected=f"keys such as {', '.join(list(_hints(cls))[:4])}",
+                expected=f"keys such as {', '.join(list(hints)[:4])}",
             )
-        hints = {f.name: _hints(cls)[f.name] for f in dataclasses.fields(cls)}
         for key in data:
             if key not in hints:
                 raise self._unknown(key, list(hints), path)
         return {k: self.value(v, hints[k], (*path, k)) for k, v in data.items()}
 
-    def _known(
-        self, data: Mapping[str, object], key_type: object, path: KeyPath
-    ) -> None:
+    def _known(self, data: dict[str, object], key_type: object, path: KeyPath) -> None:
         """Refuses keys outside a closed set, with the nearest member."""
         if isinstance(key_type, type) and issubclass(key_type, Enum):
             members = [str(member.value) for member in key_type]
@@ -130,61 +188,65 @@ class _Reading:
                     raise self._unknown(key, members, path)
 
     def _unknown(self, key: str, known: list[str], path: KeyPath) -> InputError:
-        parent = f" in {_label(path)}" if path else ""
         guess = did_you_mean(key, known)
         return InputError(
-            f"unknown key '{visible(key, _SHOWN)}'{parent}",
+            f"unknown key '{visible(key, SHOWN)}'{within(path)}",
             where=self.document.where((*path, key), key=True),
             expected="" if guess else f"one of {', '.join(known)}",
             hint=guess,
         )
 
+    def _scalar(
+        self, data: object, base: object, marks: tuple[object, ...], path: KeyPath
+    ) -> object:
+        if isinstance(data, bool):
+            return data
+        if base is float:
+            return self._number(data, marks, path)
+        if base is int and isinstance(data, float) and data.is_integer():
+            return int(data)  # 8e3 tokens are 8000
+        if base is str and isinstance(data, int | float):
+            return repr(data)  # a name such as 4090 is text wherever text is expected
+        return data
+
     def _number(self, data: object, marks: tuple[object, ...], path: KeyPath) -> object:
         unit = next((m.symbol for m in marks if isinstance(m, Unit)), "")
         where = self.document.where(path)
-        value = data
-        if unit and isinstance(data, str):
-            value = located(where, _label(path), data, unit)
-        elif NEEDS_UNIT in marks and isinstance(data, int | float) and data != 0:
-            raise InputError(
-                f"{_label(path)} is {data:g} without a unit",
-                where=where,
-                expected=f"a quantity such as {people(float(data) * _USUAL[unit], unit)}",
-            )
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        value = located(where, label(path), data, unit) if isinstance(data, str) and unit else data
+        if not isinstance(value, int | float):
             return value
+        if NEEDS_UNIT in marks and value != 0 and str(data)[-1] in "0123456789.":
+            raise InputError(
+                f"{label(path)} is {value:g} without a unit",
+                where=where,
+                expected=f"a quantity such as {people(float(value) * _USUAL[unit], unit)}",
+            )
         low = next((m.ge for m in marks if isinstance(m, Ge)), None)
         high = next((m.le for m in marks if isinstance(m, Le)), None)
         if isinstance(low, int | float) and isinstance(high, int | float):
-            _plausible(value, unit, float(low), float(high), _label(path), where)
+            _plausible(value, unit, (low, high), label(path), where)
         return value
 
 
-def located(where: Where, label: str, text: str, unit: str) -> float:
+def located(where: Where, name: str, text: str, unit: str) -> float:
     """The SI value of a quantity, its error placed at `where`."""
     try:
         return parse_quantity(text, unit)
     except SpecplanError as error:
         raise InputError(
-            f"{label}: {error.what}",
-            where=where,
-            expected=error.expected,
-            hint=error.hint,
+            f"{name}: {error.what}", where=where, expected=error.expected, hint=error.hint
         ) from None
 
 
-def _plausible(
-    value: float, unit: str, low: float, high: float, label: str, where: Where
-) -> None:
-    if low <= value <= high:
-        return
-    slip = likely_slip(float(value), unit, low, high) if unit and value > 0 else ""
-    raise InputError(
-        f"{label} {value:g} is implausible",
-        where=where,
-        expected=f"{low:g} to {high:g} {unit}".strip(),
-        hint=slip,
-    )
+def _plausible(value: float, unit: str, band: tuple[float, float], name: str, where: Where) -> None:
+    low, high = band
+    if not low <= value <= high:
+        raise InputError(
+            f"{name} {value:g} is implausible",
+            where=where,
+            expected=f"{low:g} to {high:g} {unit}".strip(),
+            hint=likely_slip(float(value), unit, low, high) if unit and value > 0 else "",
+        )
 
 
 def _unwrap(hint: object) -> tuple[Any, tuple[object, ...]]:
@@ -204,45 +266,3 @@ def _optional(hint: object) -> bool:
     if get_origin(hint) is Annotated:
         return _optional(get_args(hint)[0])
     return type(None) in get_args(hint) and get_origin(hint) is not Literal
-
-
-def _label(path: KeyPath) -> str:
-    """The last named key of a path, as messages call it."""
-    return next(
-        (visible(part, _SHOWN) for part in reversed(path) if isinstance(part, str)),
-        "file",
-    )
-
-
-def _explain(document: Document, error: ValidationError) -> InputError:
-    """The first of pydantic's complaints in our form; it never quotes what a file holds at length."""
-    first = error.errors(include_url=False, include_context=True)[0]
-    path: KeyPath = first["loc"]
-    label, kind, context = _label(path), first["type"], first.get("ctx", {})
-    shown = visible(repr(first["input"]), _SHOWN)
-    where = document.where(path, key=kind.startswith("missing"))
-    if kind == "missing":
-        return InputError(f"missing key '{label}'", where=document.where(path[:-1]))
-    if kind in {"literal_error", "enum"}:
-        return InputError(
-            f"{label} {shown} is not known", where=where, expected=context["expected"]
-        )
-    if kind == "string_pattern_mismatch":
-        return InputError(
-            f"{label} {shown} is malformed",
-            where=where,
-            expected=f"text like {context['pattern']}",
-        )
-    bounds = {
-        "greater_than_equal": ("ge", "at least"),
-        "less_than_equal": ("le", "at most"),
-    }
-    if kind in bounds:
-        name, words = bounds[kind]
-        return InputError(
-            f"{label} {shown} is out of range",
-            where=where,
-            expected=f"{words} {context[name]:g}",
-        )
-    words = first["msg"].removeprefix("Input should be ")
-    return InputError(f"{label} {shown} does not fit", where=where, expected=words)

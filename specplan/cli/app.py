@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 EPILOG = "Exit: 0 answered; 1 the answer is no; 2 usage or bad input; 3 internal; 130 Ctrl-C."
 SECTIONS = {
     "Decide": ("specplan.cli.decide", ("sweep", "best-k", "gate", "memory")),
+    "Trust": ("specplan.cli.trust", ("exactness",)),
 }
 
 
