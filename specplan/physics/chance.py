@@ -21,6 +21,11 @@ _EPSILON = 2.0**-53
 _TINY = 1e-300
 
 
+def tv_distance(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+    """Total variation distance in [0, 1] of two distributions (V,)."""
+    return min(0.5 * float(np.abs(p - q).sum()), 1.0)
+
+
 def mean_tv(p: NDArray[np.float64], trials: int) -> float:
     """Expected TV distance of p (V,) and the histogram of `trials` draws from it, exactly.
 

@@ -1,8 +1,8 @@
-"""Choosing k: the best, its margin, where it stops being best, and where speculation stops paying."""
+"""Choosing k: the best, where it stops being best, and where speculation stops paying."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,8 @@ class Crossing(NamedTuple):
 def best_index(gains: FloatArray) -> npt.NDArray[np.intp]:
     """Index along the last axis of the smallest k within TIE of the largest gain."""
     top = gains.max(axis=-1, keepdims=True)
-    return np.argmax(gains >= top * (1 - TIE), axis=-1)
+    first: npt.NDArray[np.intp] = np.argmax(gains >= top * (1 - TIE), axis=-1)
+    return first
 
 
 def break_even_alpha(round_cost: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
@@ -43,7 +44,8 @@ def alpha_range(
 ) -> tuple[float, float]:
     """The interval around `alpha` on which the candidate k[chosen] stays best, to 1e-6.
 
-    `gain` is plain step over round for each candidate, shape (K,).
+    `gain` is what each candidate scores per token of a round, shape (K,): plain step over round
+    where the score is speedup. The best k never falls as alpha grows, so it is one interval.
     """
     lengths = np.asarray(k, np.float64)
 
@@ -53,9 +55,8 @@ def alpha_range(
     return _edge(stays, alpha, 0.0), _edge(stays, alpha, 1.0)
 
 
-def _edge(stays: object, start: float, end: float) -> float:
+def _edge(stays: Callable[[float], bool], start: float, end: float) -> float:
     """The last value from `start` towards `end` for which `stays` holds without a break."""
-    assert callable(stays)  # noqa: S101 - tells the type checker what a nested function is
     inside = start
     for value in np.linspace(start, end, 201)[1:]:
         if stays(float(value)):

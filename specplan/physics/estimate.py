@@ -42,12 +42,14 @@ def alpha_from_counts(accepted: float, drafted: float, k: int) -> Alpha:
         )
     rounds = drafted / k
     alpha = float(alpha_for_tokens(1 + accepted / rounds, k))
+    # The error is that of one more token kept and one more rejected among those that were tried:
+    # it stays above zero when everything, or nothing, was accepted.
+    tried = rounds * float(expected_tokens(alpha, k - 1))
+    near = (alpha * tried + 1) / (tried + 2)
     step = 1e-6
-    low, high = max(alpha - step, 0.0), min(alpha + step, 1.0)
+    low, high = max(near - step, 0.0), min(near + step, 1.0)
     slope = float(expected_tokens(high, k) - expected_tokens(low, k)) / (high - low)
-    # One pseudo-round keeps the error above zero when everything, or nothing, was accepted.
-    spread = max(float(tokens_variance(alpha, k)), 1 / (rounds + 1))
-    return Alpha(alpha, min(math.sqrt(spread / rounds) / slope, 0.5))
+    return Alpha(alpha, min(math.sqrt(float(tokens_variance(near, k)) / rounds) / slope, 0.5))
 
 
 def alpha_nodes(acceptance: Alpha) -> FloatArray:
@@ -58,7 +60,8 @@ def alpha_nodes(acceptance: Alpha) -> FloatArray:
     low, high = law.cdf(0.0), law.cdf(1.0)
     shares = low + (high - low) * (np.arange(NODES) + 0.5) / NODES
     inside = [law.inv_cdf(min(max(s, 1e-15), 1 - 1e-15)) for s in shares.tolist()]
-    return np.clip(np.asarray(inside), 0.0, 1.0)
+    nodes: FloatArray = np.clip(np.asarray(inside), 0.0, 1.0)
+    return nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class Bill:
 
 
 def _largest(left_bytes: float, sequence_bytes: FloatArray) -> FloatArray:
-    """Whole sequences in the bytes left; a context of zero tokens is priced as one token."""
+    """Whole sequences in the bytes left; a sequence without cache is priced as one byte."""
     return np.maximum(np.floor(left_bytes / np.maximum(sequence_bytes, 1.0)), 0.0)
 
 

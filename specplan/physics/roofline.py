@@ -65,16 +65,18 @@ def kv_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1)
     """
     length = np.asarray(context, np.float64)
     elements = np.zeros(length.shape)
-    for group in model.kv_groups:
+    for group, share in zip(model.kv_groups, kv_shares(model, tp), strict=True):
         seen = length if group.window is None else np.minimum(length, group.window)
-        elements = elements + group.elements_per_token * seen
-    return elements * kv_dtype.bytes_per_element * kv_share(model, tp) + model.state_bytes / tp
+        elements = elements + share * group.elements_per_token * seen
+    return elements * kv_dtype.bytes_per_element + model.state_bytes / tp
 
 
-def kv_share(model: Model, tp: int) -> float:
-    """The part of the cache that the fullest of `tp` GPUs holds."""
-    heads = model.kv_heads
-    return 1 / tp if heads is None else -(-heads // tp) / heads
+def kv_shares(model: Model, tp: int) -> tuple[float, ...]:
+    """The part of each KV group that the fullest of `tp` GPUs holds."""
+    if model.architecture is None:
+        return (1 / tp,)
+    heads = (b.attention.kv_heads for b in model.architecture.blocks if b.attention)
+    return tuple(-(-n // tp) / n for n in heads)
 
 
 def ideal_pass(

@@ -186,10 +186,12 @@ def tokens_per_pass(
     check_trials(trials)
     p = np.array([[alpha / 2, 1 - alpha / 2]])
     rule = Rule.of(p[:, ::-1], p, p[:, ::-1], bug)
-    survival = np.power(float(alpha), np.arange(1, k + 1))
-    expected = 1 + float(survival.sum())
-    second_moment = 1 + float(((2 * np.arange(1, k + 1) + 1) * survival).sum())
-    variance = max(second_moment - expected**2, 0.0)
+    tokens_made = np.arange(1, k + 2)
+    survival = np.power(float(alpha), tokens_made - 1)
+    expected = float(survival.sum())
+    ends_at = survival * np.append(np.full(k, 1 - alpha), 1.0)
+    # Centred: the difference of moments would lose a variance near 0 to rounding.
+    variance = float((ends_at * (tokens_made - expected) ** 2).sum())
     reach = max(k + 1 - expected, expected - 1)
     limit = mean_limit(variance, reach, trials)
     if variance > 0 and limit >= reach:

@@ -22,7 +22,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from specplan.errors import Refused, UsageError
-from specplan.physics.chance import mean_limit, mean_tv, tv_margin
+from specplan.physics.chance import mean_limit, mean_tv, tv_distance, tv_margin
 
 MAX_VOCABULARY = 1_000_000
 MAX_TRIALS = 1_000_000_000
@@ -61,7 +61,10 @@ class Bug(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Inverse-CDF sampling from rows of probabilities; a token of probability 0 is never drawn."""
+    """Inverse-CDF sampling from rows of probabilities; a token of probability 0 is never drawn.
+
+    `cdf` is (rows, V); `steps` is the same, flat, each row raised by its number.
+    """
 
     cdf: Floats
     steps: Floats
@@ -91,8 +94,8 @@ class Sampler:
 class Rule:
     """The rule as tables over rows of p and q, with at most one bug planted.
 
-    `draft` draws proposals from rows of q. `keep` (judged rows, V) and `residual` judge
-    them: row j of these is for the pair (p, q) given as row j of `judged_p` and `judged_q`.
+    `draft` draws proposals from rows of q. `keep` (judged rows, V) and `residual` judge them:
+    row j of these is for the pair (p, q) given as row j of `judged_p` and `judged_q`.
     """
 
     draft: Sampler
@@ -236,11 +239,6 @@ def tempered(rows: Floats) -> Floats:
     powers = (rows / rows.max(axis=1, keepdims=True)) ** (1 / PLANTED_TEMPERATURE)
     scaled: Floats = powers / powers.sum(axis=1, keepdims=True)
     return scaled
-
-
-def tv_distance(p: Floats, q: Floats) -> float:
-    """Total variation distance in [0, 1] of two distributions (V,)."""
-    return min(0.5 * float(np.abs(p - q).sum()), 1.0)
 
 
 def chunks(trials: int) -> Iterator[int]:

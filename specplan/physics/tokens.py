@@ -52,4 +52,5 @@ def tokens_variance(alpha: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
     survival = a[..., np.newaxis] ** i
     mean = 1 + survival.sum(axis=-1)
     square = 1 + ((2 * i + 1) * survival).sum(axis=-1)
-    return np.maximum(square - mean**2, 0.0)
+    variance: FloatArray = np.maximum(square - mean**2, 0.0)
+    return variance

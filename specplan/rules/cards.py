@@ -128,10 +128,15 @@ def numeric_keys(card: Card) -> Iterator[KeyPath]:
             yield (field.name,)
 
 
+def covering(key: KeyPath, sources: Sequence[Source]) -> tuple[int, ...]:
+    """Numbers, from 1, of the sources whose `of` names the key or what it stands in."""
+    names = {".".join(map(str, key[: length + 1])) for length in range(len(key))}
+    return tuple(n for n, source in enumerate(sources, 1) if names & set(source.of))
+
+
 def unsourced(key: KeyPath, sources: Sequence[Source]) -> Finding | None:
     """SC001: none of the sources covers the key or what it stands in."""
-    covering = {".".join(map(str, key[: n + 1])) for n in range(len(key))}
-    if any(covering & set(source.of) for source in sources):
+    if covering(key, sources):
         return None
     message = f"no source covers {'.'.join(map(str, key))}"
     return Finding(UNSOURCED.id, UNSOURCED.level, message, key)

@@ -149,6 +149,12 @@ def merge_bomb(levels: int) -> bytes:
     return "\n".join(lines).encode()
 
 
+def nested_alias(lists: int) -> bytes:
+    """A value 30 levels deep, its deepest part first, put inside so many more lists."""
+    deep = b"a: &a [" + b"[" * 29 + b"]" * 29 + b", 1]\n"
+    return deep + b"b: " + b"[" * lists + b"*a" + b"]" * lists + b"\n"
+
+
 TOP = "expected a mapping at the top, found"
 TOO_MANY = "more than 20000 values, aliases counted in full"
 TAG_OS = "tag !!python/object/apply:os.system on a list"
@@ -265,6 +271,7 @@ REFUSED = {
     "500 unclosed": (b"a: " + b"[" * 500, 1, 43, "nested more than 40 deep"),
     "500 dashes": (b"a:\n  " + b"- " * 500, 2, 81, "nested more than 40 deep"),
     "5000 dashes": (b"a:\n  " + b"- " * 5000, 2, 81, "nested more than 40 deep"),
+    "41 deep by alias": (nested_alias(10), 2, 14, "nested more than 40 deep"),
     "100 aliases deep": (
         b"a0: &a0 [1]\n" + b"".join(b"a%d: &a%d [*a%d]\n" % (i, i, i - 1) for i in range(1, 99)),
         *(39, 12, "nested more than 40 deep"),
@@ -303,6 +310,9 @@ def test_what_lies_just_inside_the_limits(loader):
     for _ in range(38):
         (nested,) = nested
     assert nested == 1
+    assert read(nested_alias(9), loader).data["a"][1] == 1
+    shallow = b"a: " + b"[" * 39 + b"]" * 39 + b"\nb: &b 1\nc: [[*b]]\n"
+    assert read(shallow, loader).data["c"] == [[1]]
     assert read(b"a: &a [1]\nb:\n" + b"- *a\n" * 9997, loader).data["b"] == [[1]] * 9997
     assert read(b"a: " + b"x" * 4096, loader).data["a"] == "x" * 4096
 

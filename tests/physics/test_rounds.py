@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -155,11 +156,15 @@ def test_tokens_per_pass_at_07(k, tokens):
     assert found.passed
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1e-9, 0.3, 0.5, 0.999, 1.0])
+@pytest.mark.parametrize("alpha", [0.0, 1e-9, 0.3, 0.5, 0.999, 1 - 1e-9, 1 - 1e-13, 1.0])
 @pytest.mark.parametrize("k", [1, 5, 64])
 def test_tokens_per_pass_across_the_range(alpha, k):
     found = tokens_per_pass(alpha, k, 5000, rng())
     assert found.expected == pytest.approx(math.fsum(alpha**i for i in range(k + 1)), rel=1e-14)
+    exact = Fraction(alpha)
+    second = sum((2 * i + 1) * exact**i for i in range(k + 1))
+    variance = second - sum(exact**i for i in range(k + 1)) ** 2
+    assert found.standard_error == pytest.approx(math.sqrt(variance / 5000), rel=1e-9)
     assert found.passed
 
 

@@ -1,0 +1,178 @@
+"""Some cards figure by figure: one with its sources and notes, several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from specplan.domain.answer import (
+    Answer,
+    Column,
+    Facts,
+    Lines,
+    Rows,
+    Scalar,
+    Section,
+    Table,
+    View,
+    table_of,
+)
+from specplan.domain.card import Origin, Source
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.questions.cards import BASIS, Card, Filed, hiding_notes, inputs_of
+from specplan.questions.figures import (
+    DERIVED,
+    Figure,
+    block_words,
+    hardware_figures,
+    model_figures,
+)
+
+_HASH = 12  # characters of a sha256 that people see
+
+FIGURE_COLUMNS = (
+    Column("key", "", "key", "text", "key in the card, or derived. and a name"),
+    Column("figure", "", "figure", "text", "what it is"),
+    Column("unit", "", "unit", "text", "SI unit of the cards' columns"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One card in SI, what is derived from it, and where it came from."""
+
+    card: Hardware | Model
+    derived: Mapping[str, Scalar]
+    origin: Origin
+    hides: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """The cards asked for, in that order."""
+
+    cards: tuple[Shown, ...]
+
+
+def show_hardware(filed: Sequence[Filed[Hardware]]) -> Answer:
+    """Accelerators figure by figure, with the ridge point of each dtype."""
+    return _sheet("hardware-show", filed, hardware_figures, _missing_dtypes)
+
+
+def show_models(filed: Sequence[Filed[Model]]) -> Answer:
+    """Models figure by figure, with the counts that the architecture gives."""
+    return _sheet("models-show", filed, model_figures, _blocks)
+
+
+def _sheet(
+    command: str,
+    filed: Sequence[Filed[Card]],
+    figures: Callable[[Card], list[Figure]],
+    facts: Callable[[Card], Iterator[tuple[str, str]]],
+) -> Answer:
+    sheets = {f.card.name: figures(f.card) for f in filed}
+    more = {f.card.name: tuple(facts(f.card)) for f in filed}
+    return Answer(
+        command=command,
+        value=Cards(tuple(_shown(f, sheets[f.card.name]) for f in filed)),
+        table=_table(sheets),
+        view=_view(filed, more),
+        basis=BASIS,
+        inputs=inputs_of(filed),
+        notes=hiding_notes(filed),
+    )
+
+
+def _shown(filed: Filed[Card], figures: list[Figure]) -> Shown:
+    prefix = f"{DERIVED}."
+    derived = {f.key.removeprefix(prefix): f.value for f in figures if f.key.startswith(prefix)}
+    return Shown(filed.card, derived, filed.origin, filed.hides or None)
+
+
+def _table(sheets: Mapping[str, list[Figure]]) -> Table:
+    """A row for each figure that any of the cards has: its SI value, text and sources by card."""
+    columns = [*FIGURE_COLUMNS]
+    for name in sheets:
+        columns += [
+            Column(name, "", name, "text", "SI value"),
+            Column(f"{name}:text", "", name, "text", "as people read it"),
+            Column(f"{name}:sources", "", "sources", "text", "numbers of the card's sources"),
+        ]
+    rows: list[dict[str, Scalar]] = []
+    for line in zip(*sheets.values(), strict=True):
+        if all(figure.value is None for figure in line):
+            continue
+        row: dict[str, Scalar] = {
+            "key": line[0].key,
+            "figure": line[0].label,
+            "unit": line[0].unit,
+        }
+        for name, figure in zip(sheets, line, strict=True):
+            row[name] = figure.value
+            row[f"{name}:text"] = figure.text
+            row[f"{name}:sources"] = figure.sources
+        rows.append(row)
+    return table_of(tuple(columns), rows)
+
+
+def _view(filed: Sequence[Filed[Card]], more: Mapping[str, tuple[tuple[str, str], ...]]) -> View:
+    names = tuple(more)
+    if len(filed) > 1:
+        pairs = tuple((f"{n}, {label}", text) for n in names for label, text in more[n])
+        return View(
+            title="Side by side",
+            caption=tuple(f"{f.card.name}: {f.card.title}; {_from(f)}" for f in filed),
+            sections=(
+                Rows(columns=("figure", *(f"{name}:text" for name in names))),
+                Facts(pairs),
+                Lines(("Sources and notes: show one at a time.",)),
+            ),
+        )
+    (name,), (only,) = names, filed
+    aliases = f", also {', '.join(only.card.aliases)}" if only.card.aliases else ""
+    return View(
+        title=only.card.title,
+        caption=(f"{name}{aliases}", _from(only)),
+        sections=(
+            Rows(columns=("figure", f"{name}:text", f"{name}:sources")),
+            Facts(more[name]),
+            *_papers(only.card),
+        ),
+    )
+
+
+def _from(filed: Filed[Card]) -> str:
+    """Where a card lies, whose folder that is, and which bytes it was."""
+    origin = filed.origin
+    hides = f", hides the {filed.hides} card of that name" if filed.hides else ""
+    return f"{origin.path} ({origin.layer}), sha256 {origin.sha256[:_HASH]}{hides}"
+
+
+def _papers(card: Hardware | Model) -> Iterator[Section]:
+    """Sources by number, then notes and what is accepted."""
+    yield Lines(tuple(_cited(number, source) for number, source in enumerate(card.sources, 1)))
+    accepted = (f"Accepted {rule}: {reason}" for rule, reason in card.accept.items())
+    yield Lines((*card.notes, *accepted))
+
+
+def _cited(number: int, source: Source) -> str:
+    parts = (
+        f"[{number}] {', '.join(source.of)} ({source.kind}): {source.cite}",
+        source.url or "",
+        f"read {source.read}" if source.read else "",
+        source.licence or "",
+    )
+    return "; ".join(part for part in parts if part)
+
+
+def _missing_dtypes(card: Hardware) -> Iterator[tuple[str, str]]:
+    """Why a dtype has no rate."""
+    for dtype, reason in card.unsupported.items():
+        yield f"no {dtype}", reason
+
+
+def _blocks(card: Model) -> Iterator[tuple[str, str]]:
+    """Equal layers, a line each."""
+    for number, block in enumerate(card.architecture.blocks if card.architecture else (), 1):
+        yield f"block {number}", block_words(block)
