@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from specplan.cli.run import run
+
 
 def main() -> None:
-    """Answer the command line and exit with its code; the version needs no imports."""
-    arguments = sys.argv[1:]
-    if arguments in (["--version"], ["-V"]):
-        from specplan import __version__
-
-        print(f"specplan {__version__}")
-        raise SystemExit(0)
-    from specplan.cli.run import run
-
-    raise SystemExit(run(arguments))
+    """Answers the command line and exits with its code."""
+    raise SystemExit(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -155,14 +155,14 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{Decimal(f'{value:.{digits - 1}e}'):,f}" if value else "0"
 
 
-def people(value: float, unit: str) -> str:
+def people(value: float, unit: str, digits: int = 3) -> str:
     """The value at three significant digits with the prefix that suits it: "79.6 GiB", "0.71 ms".
 
     Bytes take binary prefixes, rates decimal ones; whole tokens are written out. Zeros that only
-    fill up the three digits are left out.
+    fill up the digits are left out.
     """
     if unit == "tokens":
-        return f"{value:,.0f}" if float(value).is_integer() else significant(value)
+        return f"{value:,.0f}" if float(value).is_integer() else significant(value, digits)
     kind = _KINDS[unit]
     scaled = {s: value / float(kind.spellings[s]) for s in kind.printed}
     # 0.71 ms among passes of several ms reads better than 710 us.
@@ -174,7 +174,7 @@ def people(value: float, unit: str) -> str:
         or (value == 0 and kind.spellings[s] == 1)
     ]
     spelling = fits[0] if fits else kind.printed[-1]
-    number = significant(scaled[spelling])
+    number = significant(scaled[spelling], digits)
     if "." in number:
         number = number.rstrip("0").removesuffix(".")
     return f"{number}{spelling}" if unit == "1/s" else f"{number} {spelling}"

@@ -44,7 +44,7 @@ def within(path: KeyPath) -> str:
 def explain(document: Document, error: ValidationError) -> InputError:
     """The first complaint as an error; a value is never quoted at length."""
     first = error.errors(include_url=False, include_context=True)[0]
-    path: KeyPath = first["loc"]
+    path = _written(document, first["loc"])
     if first["type"] == "missing":
         what = f"missing key '{label(path)}'{within(path[:-1])}"
         return InputError(what, where=document.where(path[:-1]))
@@ -52,6 +52,15 @@ def explain(document: Document, error: ValidationError) -> InputError:
     where: Where = document.where(path)
     expected = expected or first["msg"].removeprefix("Input should be ")
     return InputError(f"{label(path)} {what}", where=where, expected=expected, hint=hint)
+
+
+def _written(document: Document, loc: KeyPath) -> KeyPath:
+    """The path in the file: where a list was written as its only item there is no [0]."""
+    path: KeyPath = ()
+    for part in loc:
+        if part != 0 or (*path, part) in document.positions:
+            path = (*path, part)
+    return path
 
 
 def _words(kind: str, value: object, context: Mapping[str, object]) -> tuple[str, str, str]:
@@ -69,10 +78,9 @@ def _words(kind: str, value: object, context: Mapping[str, object]) -> tuple[str
         name, words, things = _LENGTHS[kind]
         size = len(value) if isinstance(value, str | list | dict) else 0
         return f"has {size} {things}", f"{words} {context[name]}", ""
-    return f"{_shown(value)} does not fit", _KINDS.get(kind, ""), ""
+    what = "is empty" if value is None else f"{_shown(value)} does not fit"
+    return what, _KINDS.get(kind, ""), ""
 
 
 def _shown(value: object) -> str:
-    if value is None:
-        return "without a value"
     return str(value).lower() if isinstance(value, bool) else visible(repr(value), SHOWN)

@@ -22,11 +22,17 @@ from pydantic.json_schema import GenerateJsonSchema
 from specplan.catalogue.explain import SHOWN, explain, label, within
 from specplan.catalogue.read import Document, KeyPath
 from specplan.domain.card import NEEDS_UNIT, Strict
-from specplan.errors import InputError, SpecplanError, Where, did_you_mean
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.domain.plan import Plan
+from specplan.errors import InputError, SpecplanError, Where, did_you_mean, unknown
 from specplan.units import Unit, likely_slip, parse_quantity, people
 from specplan.visible import visible
 
 T = TypeVar("T", bound=Strict)
+
+SCHEMAS: dict[str, type[Strict]] = {"hardware": Hardware, "model": Model, "plan": Plan}
+"""What `specplan schema` prints the schema of."""
 
 _USUAL = {"s": 1e-3, "B": float(2**30)}  # what a bare number most likely means
 
@@ -97,6 +103,13 @@ def json_schema(cls: type[Strict]) -> dict[str, object]:
     }
 
 
+def schema_text(kind: str) -> str:
+    """The JSON Schema of a kind of file as committed and printed: indented ASCII, keys in order."""
+    if kind not in SCHEMAS:
+        raise unknown("kind", kind, SCHEMAS)
+    return json.dumps(json_schema(SCHEMAS[kind]), indent=2, allow_nan=False) + "\n"
+
+
 class _Untitled(GenerateJsonSchema):
     """Without titles that only repeat the key in capitals."""
 
@@ -159,8 +172,9 @@ class _Reading:
             return self._record(data, base, path)
         origin, arguments = get_origin(base), get_args(base)
         if origin is tuple:
-            items = data if isinstance(data, list) else [data]
-            return [self.value(v, arguments[0], (*path, i)) for i, v in enumerate(items)]
+            if not isinstance(data, list):
+                return [self.value(data, arguments[0], path)]
+            return [self.value(v, arguments[0], (*path, i)) for i, v in enumerate(data)]
         if origin is dict and isinstance(data, dict):
             self._known(data, arguments[0], path)
             return {k: self.value(v, arguments[1], (*path, k)) for k, v in data.items()}

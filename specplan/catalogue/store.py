@@ -37,7 +37,7 @@ HEADERS = {"hardware": "hardware/1", "models": "model/1"}
 _SUFFIXES = (".yaml", ".yml")
 _HEADER = re.compile(rb"^schema:[ ]*[\"']?([a-z-]+/\d+)", re.MULTILINE)
 
-Card = TypeVar("Card", Hardware, Model)
+Card = TypeVar("Card", bound=Hardware | Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,11 @@ class Catalogue:
     def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
         """The model of that name, alias or path."""
         return self._load("models", Model, name, where)
+
+    def every(self, cls: type[Card]) -> list[Loaded[Card]]:
+        """All cards of a class by name; the first broken one is an InputError."""
+        kind = next(kind for kind, of in KINDS.items() if of is cls)
+        return [self._read(entry, cls) for entry in self.entries(kind).values()]
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
         if is_path(name):

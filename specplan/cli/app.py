@@ -12,6 +12,7 @@ EPILOG = "Exit: 0 answered; 1 the answer is no; 2 usage or bad input; 3 internal
 SECTIONS = {
     "Decide": ("specplan.cli.decide", ("sweep", "best-k", "gate", "memory")),
     "Trust": ("specplan.cli.trust", ("exactness",)),
+    "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "schema")),
 }
 
 

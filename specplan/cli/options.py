@@ -10,89 +10,255 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
+from specplan.cli import complete
+from specplan.errors import UsageError, Where, placed, unknown
+from specplan.visible import visible
+
 Texts = list[str] | None
+LARGEST = 1e15  # whole numbers from here on are no longer exact as floats
+
+
+def whole(option: str) -> Callable[[object], int]:
+    """Reads a whole number by our own grammar: typer's takes 1_0 and any number of digits."""
+
+    def read(text: object) -> int:
+        value = number(option)(text)
+        if value != int(value) or abs(value) > LARGEST:
+            raise UsageError(
+                f"{visible(str(text), 60)} is no whole number in reach", where=Where(option)
+            )
+        return int(value)
+
+    return read
+
+
+def number(option: str) -> Callable[[object], float]:
+    """Reads a finite number by our own grammar."""
+
+    def read(text: object) -> float:
+        from specplan.units import parse_number
+
+        with placed(Where(option)):
+            return parse_number(str(text))
+
+    return read
+
+
+def _format(text: str) -> str:
+    from specplan.render import FORMATS
+
+    if text not in {"auto", *FORMATS}:
+        raise unknown("format", text, ["auto", *FORMATS], where=Where("--format"))
+    return text
+
+
+def _colour(text: str) -> str:
+    if text not in complete.COLOURS:
+        raise unknown("colour", text, complete.COLOURS, where=Where("--color"))
+    return text
+
+
+def _one_dash(text: str) -> str:
+    raise UsageError(f"-tp {text} is spelt with two dashes", hint=f"write --tp {text}")
+
+
+Catalogues = Annotated[
+    Texts,
+    typer.Option("--catalogue", metavar="DIR", help="One more folder of cards (repeatable)."),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class What:
     """What is planned."""
 
-    target: Annotated[Texts, typer.Option("-t", "--target", help="Model that is sped up.")] = None
+    title: ClassVar[str] = "What"
+
+    target: Annotated[
+        Texts,
+        typer.Option(
+            "-t",
+            "--target",
+            metavar="MODEL",
+            help="Model that is sped up.",
+            autocompletion=complete.models,
+        ),
+    ] = None
     draft: Annotated[
         Texts,
-        typer.Option("-d", "--draft", help="Drafter: a model, ratio:0.05, free or none."),
+        typer.Option(
+            "-d",
+            "--draft",
+            metavar="DRAFT",
+            help="Drafter: a model, ratio:0.05, free or none.",
+            autocompletion=complete.drafts,
+        ),
     ] = None
-    hardware: Annotated[Texts, typer.Option("-g", "--hardware", help="Accelerator.")] = None
-    tp: Annotated[Texts, typer.Option("--tp", help="GPUs that share the target.")] = None
+    hardware: Annotated[
+        Texts,
+        typer.Option(
+            "-g",
+            "--hardware",
+            metavar="NAME",
+            help="Accelerator.",
+            autocompletion=complete.hardware,
+        ),
+    ] = None
+    tp: Annotated[
+        Texts, typer.Option("--tp", metavar="N", help="GPUs that share the target.")
+    ] = None
+    tp_misspelt: Annotated[str | None, typer.Option("-tp", hidden=True, parser=_one_dash)] = None
     draft_tp: Annotated[
-        Texts, typer.Option("--draft-tp", help="GPUs that share the drafter; as tp if absent.")
+        Texts,
+        typer.Option("--draft-tp", metavar="N", help="GPUs that share the drafter; tp if absent."),
     ] = None
     engine: Annotated[
-        Texts, typer.Option("-e", "--engine", help="Whose habits price a pass: roofline.")
+        Texts,
+        typer.Option(
+            "-e",
+            "--engine",
+            metavar="ENGINE",
+            help="Whose habits price a pass: roofline.",
+            autocompletion=complete.attribute("specplan.domain.engine", "ENGINES"),
+        ),
     ] = None
     dtype: Annotated[
-        Texts, typer.Option("--dtype", help="Storage of the target's weights; its card's if absent.")
+        Texts,
+        typer.Option(
+            "--dtype",
+            metavar="DTYPE",
+            help="Storage of the target's weights; its card's if absent.",
+            autocompletion=complete.attribute("specplan.domain.card", "Dtype"),
+        ),
     ] = None
     draft_dtype: Annotated[
-        Texts, typer.Option("--draft-dtype", help="Storage of the drafter's weights.")
+        Texts,
+        typer.Option(
+            "--draft-dtype",
+            metavar="DTYPE",
+            help="Storage of the drafter's weights.",
+            autocompletion=complete.attribute("specplan.domain.card", "Dtype"),
+        ),
     ] = None
-    kv_dtype: Annotated[Texts, typer.Option("--kv-dtype", help="Storage of the cache.")] = None
-    catalogue: Annotated[
-        Texts, typer.Option("--catalogue", help="One more folder of cards (repeatable).")
+    kv_dtype: Annotated[
+        Texts,
+        typer.Option(
+            "--kv-dtype",
+            metavar="DTYPE",
+            help="Storage of the cache.",
+            autocompletion=complete.attribute("specplan.domain.card", "Dtype"),
+        ),
     ] = None
+    catalogue: Catalogues = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folders:
+    """Where else cards lie."""
+
+    title: ClassVar[str] = "Options"
+
+    catalogue: Catalogues = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
     """The workload: axes such as 1,16 or 1:8 or 0.5:0.95:0.05 or 1:256:x2."""
 
+    title: ClassVar[str] = "Workload, an AXIS being 4 or 1,16 or 1:8 or 0.5:0.9:0.1 or 1:256:x2"
+
     batch: Annotated[
-        Texts, typer.Option("-b", "--batch", help="Sequences decoded together.")
+        Texts,
+        typer.Option("-b", "--batch", metavar="AXIS", help="Sequences decoded together."),
     ] = None
     context: Annotated[
-        Texts, typer.Option("-c", "--context", help="Tokens behind each sequence; 8k is 8192.")
+        Texts,
+        typer.Option(
+            "-c", "--context", metavar="AXIS", help="Tokens behind each sequence; 8k is 8192."
+        ),
     ] = None
     acceptance: Annotated[
         Texts,
         typer.Option(
-            "-a", "--acceptance", "--alpha", help="Acceptance of a draft token: 0.7, 0.7+-0.05."
+            "-a",
+            "--acceptance",
+            "--alpha",
+            metavar="AXIS",
+            help="Acceptance of a draft token; or 0.7+-0.05.",
         ),
     ] = None
-    k: Annotated[Texts, typer.Option("-k", "--k", help="Draft tokens per round, or best.")] = None
-    isl: Annotated[
-        str | None, typer.Option("--isl", help="Prompt tokens; with --osl instead of --context.")
+    k: Annotated[
+        Texts,
+        typer.Option(
+            "-k",
+            "--k",
+            metavar="AXIS",
+            help="Draft tokens per round, or best.",
+            autocompletion=complete.among(*complete.CHOSEN_K),
+        ),
     ] = None
-    osl: Annotated[str | None, typer.Option("--osl", help="Output tokens.")] = None
+    isl: Annotated[
+        str | None,
+        typer.Option(
+            "--isl", metavar="N", help="Prompt tokens; with --osl instead of --context."
+        ),
+    ] = None
+    osl: Annotated[str | None, typer.Option("--osl", metavar="N", help="Output tokens.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidates:
     """Which draft lengths a best k is chosen from."""
 
-    k_max: Annotated[int, typer.Option("--k-max", min=1, max=64, help="Longest draft.")] = 16
+    title: ClassVar[str] = Load.title
+
+    k_max: Annotated[
+        int,
+        typer.Option("--k-max", metavar="N", help="Longest draft.", parser=whole("--k-max")),
+    ] = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Out:
     """Where the answer goes and how it looks."""
 
+    title: ClassVar[str] = "Output"
+
     format: Annotated[
-        str, typer.Option("-f", "--format", help="auto, table, plain, markdown, json, csv, ...")
+        str,
+        typer.Option(
+            "-f",
+            "--format",
+            metavar="FORMAT",
+            help="auto, table, plain, markdown, json, csv; for check also github, junit, sarif.",
+            parser=_format,
+            autocompletion=complete.attribute("specplan.render", "FORMATS", "auto"),
+        ),
     ] = "auto"
     output: Annotated[
-        str | None, typer.Option("-o", "--output", help="File; its suffix picks the format.")
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Its suffix picks the format."),
     ] = None
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes on stderr.")] = False
-    color: Annotated[str, typer.Option("--color", help="auto, always, never.")] = "auto"
+    color: Annotated[
+        str,
+        typer.Option(
+            "--color",
+            metavar="WHEN",
+            help="auto, always or never.",
+            parser=_colour,
+            autocompletion=complete.among(*complete.COLOURS),
+        ),
+    ] = "auto"
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False
 
 
 PlanFile = Annotated[
-    str | None, typer.Argument(metavar="[PLAN]", help="A plan; flags override it.")
+    str | None, typer.Argument(metavar="PLAN", help="A plan; flags override it.")
 ]
 
 

@@ -7,74 +7,97 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from specplan.errors import SpecplanError
+from specplan.errors import SpecplanError, UsageError
 from specplan.visible import visible
 
 TRY = """\
 specplan: does speculative decoding pay, here?
 
-  specplan sweep                     the speedup table (Llama-3-8B on one H100)
-  specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8     which k, by what margin
-  specplan memory -t llama-3-8b -d llama-3.2-1b -g h100            what the drafter costs
-  specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8       up to which load it pays
-  specplan init plan.yaml            a plan that `specplan check` guards in CI
+  specplan sweep             the speedup table (Llama-3-8B on one H100)
+  specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8   by what margin
+  specplan memory -t llama-3-8b -d llama-3.2-1b -g h100    what the drafter costs
+  specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8     up to which load
+  specplan init plan.yaml    a plan that `specplan check` guards in CI
 
 All commands: specplan --help.  What it knows: specplan hardware list.
 """
-INSTEAD = {
-    "help": "write specplan COMMAND --help",
-    "plot": "pictures come later; write specplan sweep",
-    "validate": "write specplan check PLAN",
-    "bestk": "write specplan best-k",
-}
-BUG, INTERRUPTED, CLOSED = 3, 130, 141
+OUTPUT, BUG, INTERRUPTED, CLOSED = 3, 3, 130, 141
 
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command line: 0, 1 the answer is no, 2 bad input, 3 a bug, 130, 141."""
+    if sys.stderr is None:  # closed by the caller; print would take standard output instead
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stdout is None:
+        _say("cannot write to standard output: it is closed")
+        return OUTPUT
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    if not arguments:
-        sys.stdout.write(TRY)
-        return 2
     try:
-        return _answer(arguments)
-    except SpecplanError as error:
-        if "--debug" in arguments:
-            raise
-        _say(str(error))
-        return error.exit_code
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except Exception as error:
-        if "--debug" in arguments:
-            raise
-        if type(error).__name__ == "ClosedPipe":
-            return _closed()
-        if hasattr(error, "format_message"):  # typer's own, under whichever name it has them
-            _say(_usage(error.format_message(), arguments))
-            return int(getattr(error, "exit_code", 2))
-        _say(f"bug: {type(error).__name__}: {error}; run again with --debug and report it")
-        return BUG
+        code = _answer(arguments)
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - the last handler; interruptions end here too
+        return _failed(error, arguments)
+    return code
 
 
 def _answer(arguments: Sequence[str]) -> int:
-    for word in arguments:
-        if word.startswith("-tp") and not word.startswith("--"):
-            _say("-tp is read as -t p; write --tp")
-            return 2
+    if not arguments:
+        sys.stdout.write(TRY)
+        return 2
+    if list(arguments) in (["--version"], ["-V"]):  # asked too often to wait for typer
+        from specplan import __version__
+
+        sys.stdout.write(f"specplan {__version__}\n")
+        return 0
+    if "_SPECPLAN_COMPLETE" in os.environ:
+        # Typer loads rich to take markup out of help texts; ours have none.
+        sys.modules["rich"] = None  # type: ignore[assignment]
     from specplan.cli.app import app
 
     code = app(args=list(arguments), prog_name="specplan", standalone_mode=False)
-    sys.stdout.flush()
     return code if isinstance(code, int) else 0
 
 
-def _usage(message: str, arguments: Sequence[str]) -> str:
-    """Typer's complaint as one line, with what to write instead of a command that is none."""
-    hint = INSTEAD.get(arguments[0], "")
-    return " ".join(message.split()) + (f"; {hint}" if hint else "")
+def _failed(error: BaseException, arguments: Sequence[str]) -> int:
+    """Says what went wrong in one line, and under --debug where; returns the exit code."""
+    if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, SystemExit | BrokenPipeError):  # typer turns the one into the other
+        return _closed()
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if "--debug" in arguments:
+        import traceback
+
+        with suppress(OSError):
+            traceback.print_exception(error)
+    line, code = _explained(error)
+    _say(line)
+    return code
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, SpecplanError):
+        return str(error), error.exit_code
+    if isinstance(error, OSError) and error.filename is None:  # no file's, hence a stream's
+        return f"cannot write to standard output: {error.strerror or error}", OUTPUT
+    if hasattr(error, "format_message"):  # typer's own, under whichever name it has them
+        return _usage(error, error.format_message()), 2
+    return f"bug: {type(error).__name__}: {error}; run again with --debug and report it", BUG
+
+
+def _usage(error: BaseException, message: str) -> str:
+    """Typer's complaint in the form of ours."""
+    context = getattr(error, "ctx", None)
+    page = f"{getattr(context, 'command_path', 'specplan')} --help shows how"
+    if not hasattr(error, "possibilities"):
+        what = " ".join(message.split()).rstrip(".")
+        return f"{what[:1].lower()}{what[1:]}; {page}"
+    near = error.possibilities or ()
+    hint = f"did you mean '{sorted(near, key=len)[0]}'?" if near else page
+    return str(UsageError(f"unknown option '{getattr(error, 'option_name', '')}'", hint=hint))
 
 
 def _say(line: str) -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Scalar, table_of
 from specplan.domain.scenario import Scenario
+from specplan.errors import UsageError
 from specplan.physics.choose import (
     BATCH_LIMIT,
-    TIE,
     Crossing,
     alpha_range,
     best_index,
@@ -21,6 +22,7 @@ from specplan.physics.choose import (
 )
 from specplan.physics.estimate import Uncertain, fit_rule, under_uncertainty
 from specplan.physics.round import cost_ratio
+from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.common import basis_of
 from specplan.questions.memory import MemoryBill, bill_of
@@ -117,8 +119,12 @@ def best_k(
     """
     goal = Objective(objective)
     if scenario.parts:
+        if goal is not Objective.LATENCY or need:
+            raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
         return best_for_mix(scenario)
     points = tuple(points_of(scenario))
+    if need and len(points) > 1:
+        raise UsageError(f"--need is about one workload, not {len(points)}")
     weighed = [weigh(point, scenario.candidates) for point in points]
     value: BestK | BestKs
     if len(points) == 1:
@@ -177,7 +183,7 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         tokens_per_s_per_gpu=batch / tpot_s / setup.tp,
         margin_below=_loss(w, score, k - 1, best),
         margin_above=_loss(w, score, k + 1, best),
-        k_within_1_percent=w.k[int(np.argmax(score >= 0.99 * score[best]))],
+        k_within_1_percent=w.k[int(np.argmax(_nearly_best(score, best)))],
         at_k_max=k == w.k[-1] and k == k_max,
         break_even_tokens=round_cost,
         break_even_alpha=threshold if np.isfinite(threshold) else None,
@@ -187,18 +193,24 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
     )
 
 
-def _loss(w: Weighed, score: np.ndarray, neighbour: int, best: int) -> float | None:
+def _loss(w: Weighed, score: FloatArray, neighbour: int, best: int) -> float | None:
     """How much less the neighbouring k scores, relative to the best; None if it is no candidate."""
     if neighbour not in w.k or score[best] == 0:
         return None
     return float(1 - score[w.k.index(neighbour)] / score[best])
 
 
+def _nearly_best(score: FloatArray, best: int) -> npt.NDArray[np.bool_]:
+    """Which candidates lose at most 1 % against the best."""
+    nearly: npt.NDArray[np.bool_] = score >= 0.99 * score[best]
+    return nearly
+
+
 def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float | None) -> BestK:
     choice, best = choose(w, objective, scenario.k_max), w.best(objective)
     point = w.point
     alpha = point.acceptance.alpha
-    low, high = alpha_range(w.gain, w.k, w.best(), alpha)
+    low, high = alpha_range(w.score(objective) / w.tokens, w.k, best, alpha)
     return BestK(
         choice=choice,
         alpha_low=low,
@@ -244,6 +256,7 @@ def _rule(scenario: Scenario, weighed: list[Weighed]) -> Rule | None:
 def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
     """The candidates of one point as rows of the table."""
     best, point = w.best(objective), w.point
+    nearly = _nearly_best(w.score(objective), best)
     for i, k in enumerate(w.k):
         compute = bool(w.timing.verify.compute_bound[0, 0, i])
         yield {
@@ -267,7 +280,5 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
             "verify_bound_by": "compute" if compute else "memory",
             "best": i == best,
             "near": abs(i - best) <= 2,
-            "within_1_percent": bool(
-                w.score(objective)[i] >= w.score(objective)[best] * (0.99 - TIE)
-            ),
+            "within_1_percent": bool(nearly[i]),
         }

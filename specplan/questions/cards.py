@@ -13,9 +13,8 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.model import KV_DTYPE, Model
 from specplan.domain.scenario import Input
 from specplan.questions.figures import known
-from specplan.units import people
 
-Card = TypeVar("Card", Hardware, Model)
+Card = TypeVar("Card", bound=Hardware | Model)
 
 PACKAGED = "packaged"
 BASIS = Basis(kind="exact", says="", source="catalogue")
@@ -38,16 +37,16 @@ HARDWARE_COLUMNS = (
     Column("bf16_rate", "FLOP/s", "bf16 rate", "number", "dense peak"),
     Column("bf16_ridge", "FLOP/B", "ridge", "number", "bf16 rate over bandwidth"),
     *ORIGIN_COLUMNS,
-    Column("bandwidth_text", "", "bandwidth", "text", "for people"),
-    Column("bf16_rate_text", "", "bf16 rate", "text", "for people"),
+    Column("bandwidth_tb_per_s", "TB/s", "TB/s", "number", "bandwidth, for reading"),
+    Column("bf16_tflop_per_s", "TFLOP/s", "bf16 TFLOP/s", "number", "bf16 rate, for reading"),
 )
 HARDWARE_LISTED = (
     "name",
     "title",
     "year",
     "memory",
-    "bandwidth_text",
-    "bf16_rate_text",
+    "bandwidth_tb_per_s",
+    "bf16_tflop_per_s",
     "bf16_ridge",
 )
 MODEL_COLUMNS = (
@@ -78,7 +77,7 @@ MODELS_LISTED = (
 
 @dataclass(frozen=True, slots=True)
 class Filed(Generic[Card]):
-    """A card, where it was read from, and the layer of the card of its name that it hides, if any."""
+    """A card, where it was read from, and the layer of the card of its name that it hides."""
 
     card: Card
     origin: Origin
@@ -95,18 +94,36 @@ class Listing:
 
 def list_hardware(filed: Sequence[Filed[Hardware]]) -> Answer:
     """A row for each accelerator."""
-    rows = [_hardware_row(f.card) | _origin_row(f) for f in filed]
-    caption = "Dense rates. Ridge point: FLOP per byte from which bf16 is bound by arithmetic."
-    return _listing(
-        "hardware-list", "accelerators", HARDWARE_COLUMNS, HARDWARE_LISTED, rows, filed, caption
+    return Answer(
+        command="hardware-list",
+        value=_counted(filed),
+        table=table_of(HARDWARE_COLUMNS, [_hardware_row(f.card) | _origin_row(f) for f in filed]),
+        view=View(
+            title=f"{len(filed)} accelerators",
+            caption=("Dense rates; ridge: FLOP per byte from which bf16 is compute-bound.",),
+            sections=(_listed(HARDWARE_LISTED, filed),),
+        ),
+        basis=BASIS,
+        inputs=inputs_of(filed),
+        notes=hiding_notes(filed),
     )
 
 
 def list_models(filed: Sequence[Filed[Model]]) -> Answer:
     """A row for each model."""
-    rows = [_model_row(f.card) | _origin_row(f) for f in filed]
-    caption = "KV per token at 16 bits, as long as every layer still sees every token."
-    return _listing("models-list", "models", MODEL_COLUMNS, MODELS_LISTED, rows, filed, caption)
+    return Answer(
+        command="models-list",
+        value=_counted(filed),
+        table=table_of(MODEL_COLUMNS, [_model_row(f.card) | _origin_row(f) for f in filed]),
+        view=View(
+            title=f"{len(filed)} models",
+            caption=("KV per token at 16 bits, as long as every layer sees every token.",),
+            sections=(_listed(MODELS_LISTED, filed),),
+        ),
+        basis=BASIS,
+        inputs=inputs_of(filed),
+        notes=hiding_notes(filed),
+    )
 
 
 def inputs_of(filed: Sequence[Filed[Card]]) -> dict[str, Input]:
@@ -126,29 +143,15 @@ def hiding_notes(filed: Sequence[Filed[Card]]) -> tuple[str, ...]:
     )
 
 
-def _listing(
-    command: str,
-    things: str,
-    columns: tuple[Column, ...],
-    listed: tuple[str, ...],
-    rows: Sequence[Mapping[str, Scalar]],
-    filed: Sequence[Filed[Card]],
-    caption: str,
-) -> Answer:
-    """The answer of a listing; where cards come from is shown as soon as some are the user's."""
+def _counted(filed: Sequence[Filed[Card]]) -> Listing:
     layers = Counter(f.origin.layer for f in filed)
-    shown = listed if set(layers) <= {PACKAGED} else (*listed, "layer")
-    return Answer(
-        command=command,
-        value=Listing(len(filed), dict(sorted(layers.items()))),
-        table=table_of(columns, rows),
-        view=View(
-            title=f"{len(filed)} {things}", caption=(caption,), sections=(Rows(columns=shown),)
-        ),
-        basis=BASIS,
-        inputs=inputs_of(filed),
-        notes=hiding_notes(filed),
-    )
+    return Listing(len(filed), dict(sorted(layers.items())))
+
+
+def _listed(columns: tuple[str, ...], filed: Sequence[Filed[Card]]) -> Rows:
+    """The columns for people; where cards come from as soon as some are the user's."""
+    own = any(f.origin.layer != PACKAGED for f in filed)
+    return Rows(columns=(*columns, "layer") if own else columns)
 
 
 def _origin_row(filed: Filed[Card]) -> dict[str, Scalar]:
@@ -171,9 +174,9 @@ def _hardware_row(card: Hardware) -> dict[str, Scalar]:
         "memory": card.memory,
         "memory_basis": card.memory_basis,
         "bandwidth": card.bandwidth,
-        "bandwidth_text": people(card.bandwidth, "B/s"),
+        "bandwidth_tb_per_s": card.bandwidth / 1e12,
         "bf16_rate": rate,
-        "bf16_rate_text": None if rate is None else people(rate, "FLOP/s"),
+        "bf16_tflop_per_s": None if rate is None else rate / 1e12,
         "bf16_ridge": None if rate is None else card.ridge(Dtype.BF16),
     }
 

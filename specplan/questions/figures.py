@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from specplan.domain.answer import Scalar
-from specplan.domain.card import Dtype
+from specplan.domain.card import Dtype, Source
 from specplan.domain.hardware import Hardware
 from specplan.domain.layers import Attention, Block, Experts, Mlp
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.model import KV_DTYPE, Architecture, Model
 from specplan.errors import Refused
 from specplan.physics.roofline import kv_bytes
 from specplan.rules.cards import covering
@@ -17,6 +18,10 @@ from specplan.units import people, significant
 
 CONTEXTS = (2048, 8192, 32768, 131072)
 DERIVED = "derived"
+_SCALES = {
+    "FLOP/s": ((1e12, "TFLOP/s"),),
+    "B/s": ((1e12, "TB/s"), (1e9, "GB/s")),
+}
 MISSING = "-"
 
 
@@ -35,48 +40,53 @@ class Figure:
     sources: str
 
 
+class _Fact(NamedTuple):
+    """A figure before it is put in words; `more` follows its text."""
+
+    key: str
+    label: str
+    unit: str
+    value: Scalar
+    more: str = ""
+
+
 def hardware_figures(card: Hardware) -> list[Figure]:
     """Every figure that any accelerator may have; the value is None where this one has none."""
-
-    def stated(key: str, label: str, unit: str, value: float | None, more: str = "") -> Figure:
-        return _stated(card, key, label, unit, value, more)
-
-    basis = f" ({card.memory_basis})"
-    return [
-        stated("year", "year", "", card.year),
-        *(stated(f"rates.{d}", f"{d} rate", "FLOP/s", card.rates.get(d)) for d in Dtype),
-        stated("bandwidth", "bandwidth", "B/s", card.bandwidth),
-        stated("memory", "memory", "B", card.memory, basis),
-        stated("l2", "L2 cache", "B", card.l2),
-        stated("link", "link, per direction", "B/s", card.link),
-        stated("tdp", "power limit", "W", card.tdp),
-        *(_derived(f"ridge.{d}", f"{d} ridge point", "FLOP/B", _ridge(card, d)) for d in Dtype),
+    facts = [
+        _Fact("year", "year", "year", card.year),
+        *(_Fact(f"rates.{d}", f"{d} rate", "FLOP/s", card.rates.get(d)) for d in Dtype),
+        _Fact("bandwidth", "bandwidth", "B/s", card.bandwidth),
+        _Fact("memory", "memory", "B", card.memory, _capacity(card)),
+        _Fact("l2", "L2 cache", "B", card.l2),
+        _Fact("link", "link, per direction", "B/s", card.link),
+        _Fact("tdp", "power limit", "W", card.tdp),
+        *(
+            _Fact(f"derived.ridge.{d}", f"{d} ridge point", "FLOP/B", _ridge(card, d))
+            for d in Dtype
+        ),
     ]
+    return _figures(facts, card.sources)
 
 
 def model_figures(card: Model) -> list[Figure]:
     """Every figure that any model may have; the value is None where this one has none."""
     arch = card.architecture
-    kv_per_token = (
-        sum(g.elements_per_token for g in arch.kv_groups) * KV_DTYPE.bytes_per_element
-        if arch
-        else None
-    )
-    return [
-        _stated(card, "trained_context", "trained context", "tokens", card.trained_context),
-        *_agreeing(
-            card, "matmul_params", "matmul params", card.matmul_params, arch and arch.matmul_params
+    matmul, stored = (arch.matmul_params, arch.stored_params) if arch else (None, None)
+    facts = [
+        _Fact("trained_context", "trained context", "tokens", card.trained_context),
+        *_agreeing("matmul_params", "matmul params", "", card.matmul_params, matmul),
+        *_agreeing("stored_params", "stored params", "", card.stored_params, stored),
+        *_agreeing("kv_bytes_per_token", "KV per token", "B", card.kv_bytes_per_token, _kv(arch)),
+        _Fact("architecture.hidden", "hidden width", "", arch.hidden if arch else None),
+        _Fact("architecture.vocab", "vocabulary", "", arch.vocab if arch else None),
+        _Fact(
+            "architecture.tied_embeddings", "tied head", "", arch.tied_embeddings if arch else None
         ),
-        *_agreeing(
-            card, "stored_params", "stored params", card.stored_params, arch and arch.stored_params
-        ),
-        *_agreeing(
-            card, "kv_bytes_per_token", "KV per token", card.kv_bytes_per_token, kv_per_token
-        ),
-        *_shape(card),
+        _Fact("derived.layers", "layers", "", arch.layers if arch else None),
         *(_cache(card, context) for context in CONTEXTS),
         *(_weights(card, dtype) for dtype in Dtype),
     ]
+    return _figures(facts, card.sources)
 
 
 def block_words(block: Block) -> str:
@@ -99,58 +109,63 @@ def known(figure: Callable[[], float]) -> float | None:
         return None
 
 
-def _stated(
-    card: Hardware | Model, key: str, label: str, unit: str, value: float | None, more: str = ""
-) -> Figure:
-    numbers = covering(tuple(key.split(".")), card.sources)
-    text = MISSING if value is None else _text(value, unit) + more
-    return Figure(key, label, unit, value, text, " ".join(map(str, numbers)))
+def _figures(facts: Iterable[_Fact], sources: tuple[Source, ...]) -> list[Figure]:
+    return [
+        Figure(
+            key=fact.key,
+            label=fact.label,
+            unit=fact.unit,
+            value=fact.value,
+            text=MISSING if fact.value is None else _text(fact.value, fact.unit) + fact.more,
+            sources=_cites(fact.key, sources),
+        )
+        for fact in facts
+    ]
 
 
-def _derived(key: str, label: str, unit: str, value: Scalar, more: str = "") -> Figure:
-    text = MISSING if value is None else _text(value, unit) + more
-    return Figure(f"derived.{key}", label, unit, value, text, DERIVED)
+def _cites(key: str, sources: tuple[Source, ...]) -> str:
+    first, *rest = key.split(".")
+    if first == DERIVED:
+        return DERIVED
+    return " ".join(map(str, covering((first, *rest), sources)))
 
 
-def _agreeing(
-    card: Model, key: str, label: str, stated: float | None, derived: float | None
-) -> Iterator[Figure]:
+def _agreeing(key: str, label: str, unit: str, *pair: float | None) -> Iterator[_Fact]:
     """The stated figure and the derived one, which says how far the stated one lies from it."""
-    unit = "B" if key.startswith("kv") else ""
-    yield _stated(card, key, label, unit, stated)
+    stated, derived = pair
+    yield _Fact(key, label, unit, stated)
     more = ""
     if stated is not None and derived:
         off = stated / derived - 1
-        more = " (stated exactly)" if off == 0 else f" (stated {100 * off:+.2f} %)"
-    yield _derived(key, f"{label}, derived", unit, derived, more)
+        more = f" (stated {100 * off:+.2g} %)" if off else " (as stated)"
+    yield _Fact(f"derived.{key}", f"{label}, derived", unit, derived, more)
 
 
-def _shape(card: Model) -> Iterator[Figure]:
-    arch = card.architecture
-    shape: tuple[tuple[str, str, Scalar], ...] = (
-        ("hidden", "hidden width", arch and arch.hidden),
-        ("vocab", "vocabulary", arch and arch.vocab),
-        ("tied_embeddings", "tied head", arch and arch.tied_embeddings),
-    )
-    for key, label, value in shape:
-        numbers = covering(("architecture", key), card.sources)
-        text = MISSING if value is None else _text(value, "")
-        sources = " ".join(map(str, numbers))
-        yield Figure(f"architecture.{key}", label, "", value, text, sources)
-    yield _derived("layers", "layers", "", arch and arch.layers)
+def _kv(arch: Architecture | None) -> float | None:
+    """Bytes of one token at 16 bits over all layers, windows ignored."""
+    if arch is None:
+        return None
+    return sum(g.elements_per_token for g in arch.kv_groups) * KV_DTYPE.bytes_per_element
 
 
-def _cache(card: Model, context: int) -> Figure:
+def _cache(card: Model, context: int) -> _Fact:
     value = known(lambda: float(kv_bytes(card, context, KV_DTYPE)))
     beyond = card.trained_context is not None and context > card.trained_context
     more = " (beyond its context)" if beyond else ""
     label = f"KV at {context // 1024}k tokens"
-    return _derived(f"kv_bytes.{context}", label, "B", value, more)
+    return _Fact(f"derived.kv_bytes.{context}", label, "B", value, more)
 
 
-def _weights(card: Model, dtype: Dtype) -> Figure:
+def _weights(card: Model, dtype: Dtype) -> _Fact:
     value = known(lambda: card.checkpoint_params * dtype.bytes_per_element)
-    return _derived(f"weights_bytes.{dtype}", f"weights as {dtype}", "B", value)
+    return _Fact(f"derived.weights_bytes.{dtype}", f"weights as {dtype}", "B", value)
+
+
+def _capacity(card: Hardware) -> str:
+    """The capacity as its basis counts it: whole MiB by the driver, decimal GB on the label."""
+    mib = card.memory / 2**20
+    exact = f"{mib:,.0f} MiB" if mib.is_integer() else f"{card.memory / 1e9:,.6g} GB"
+    return f" ({exact}, {card.memory_basis})"
 
 
 def _ridge(card: Hardware, dtype: Dtype) -> float | None:
@@ -158,15 +173,19 @@ def _ridge(card: Hardware, dtype: Dtype) -> float | None:
 
 
 def _text(value: Scalar, unit: str) -> str:
+    """The figure with its unit; rates keep all the digits that cards state."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
+    if unit in _SCALES:
+        scale, spelling = next((s for s in _SCALES[unit] if value >= s[0]), _SCALES[unit][-1])
+        return f"{value / scale:,.6g} {spelling}"
     if unit == "FLOP/B":
         return f"{significant(value)} FLOP/B"
-    if unit:
-        return people(value, unit)
-    return f"{value:,.0f}" if value > 9999 else f"{value:.0f}"
+    if unit == "year":
+        return str(value)
+    return people(value, unit) if unit else f"{value:,.0f}"
 
 
 def _attention_words(attention: Attention) -> str:

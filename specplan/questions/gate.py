@@ -120,7 +120,11 @@ def _ranges(
             )
             if opened is not None and opened.k == run.k:
                 opened = Range(
-                    opened.first_batch, run.last_batch, run.k, opened.speedup_first, run.speedup_last
+                    opened.first_batch,
+                    run.last_batch,
+                    run.k,
+                    opened.speedup_first,
+                    run.speedup_last,
                 )
                 continue
             if opened is not None:
@@ -163,7 +167,9 @@ def _verdict(value: Gate) -> str:
         return "Speculation pays at every batch that fits"
     if len(off) == len(value.ranges):
         return "Speculation never pays"
-    return f"Speculation pays but for {sum(r.last_batch - r.first_batch + 1 for r in off):,} batches"
+    return (
+        f"Speculation pays but for {sum(r.last_batch - r.first_batch + 1 for r in off):,} batches"
+    )
 
 
 def _fixed_facts(value: Gate) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.physics.roofline import kv_bytes
 from specplan.physics.round import time_rounds, tokens_table
 from specplan.questions.common import basis_of, dtype_words, percent, tokens_words
+from specplan.questions.weigh import lengths
 from specplan.units import people
 
 
@@ -109,9 +110,9 @@ def memory(scenario: Scenario) -> Answer:
         bill = bill_of(setup, context + scenario.growth, asked)
         bills.append(bill)
         arms += [
-            _arms(setup, bill, acceptance, k)
-            for acceptance, k in product(scenario.acceptance, scenario.k)
-            if bill.largest_batch
+            _arms(setup, context, bill, acceptance, k)
+            for acceptance, k in product(scenario.acceptance, lengths(setup, scenario.k))
+            if bill.largest_batch and k in scenario.k
         ]
         records.append(_record(setup, bill, asked))
     return Answer(
@@ -126,9 +127,12 @@ def memory(scenario: Scenario) -> Answer:
     )
 
 
-def _arms(setup: Setup, bill: MemoryBill, acceptance: Alpha, k: int) -> Arms:
-    batches = (bill.largest_batch_plain, bill.largest_batch)
-    timing = time_rounds(setup, (bill.context,), batches, (k,))
+def _arms(setup: Setup, context: float, bill: MemoryBill, acceptance: Alpha, k: int) -> Arms:
+    """The arms at the average context; their batches are those of the bill. k = 0 drafts nothing,
+    so it is plain decoding without the drafter.
+    """
+    own = bill.largest_batch if k else bill.largest_batch_plain
+    timing = time_rounds(setup, (context,), (bill.largest_batch_plain, own), (k,))
     tokens = float(tokens_table((acceptance,), (k,))[0, 0])
     plain_s, round_s = timing.plain_s[0, :, 0], timing.round_s[0, :, 0]
     plain_rate = bill.largest_batch_plain / plain_s[0]
@@ -136,7 +140,7 @@ def _arms(setup: Setup, bill: MemoryBill, acceptance: Alpha, k: int) -> Arms:
         alpha=acceptance.alpha,
         k=k,
         at_equal_batch=float(tokens * plain_s[0] / round_s[0]),
-        at_own_largest=float(bill.largest_batch * tokens / round_s[1] / plain_rate),
+        at_own_largest=float(own * tokens / round_s[1] / plain_rate),
     )
 
 
@@ -152,18 +156,12 @@ def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
 
 
 def _label_notes(scenario: Scenario) -> list[str]:
-    return sorted(
-        {
-            f"{s.hardware.name}: memory is the label, not what the driver shows; real room may differ"
-            for s in scenario.setups
-            if s.hardware.memory_basis == "label"
-        }
-    )
+    says = "memory is the label, not what the driver shows; real room may differ"
+    labelled = {s.hardware.name for s in scenario.setups if s.hardware.memory_basis == "label"}
+    return [f"{name}: {says}" for name in sorted(labelled)]
 
 
-def _view(
-    scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float
-) -> View:
+def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
     if len(bills) > 1:
         names = ("hardware", "draft", "context", "draft_weights_bytes", "largest_batch_plain")
         rows = Rows(columns=(*names, "largest_batch", "sequences_lost", "fits"))
@@ -196,16 +194,20 @@ def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
     return [
         (
             "usable",
-            f"{people(bill.usable_bytes, 'B')}: {USABLE_FRACTION:.0%} of "
-            f"{people(bill.memory_bytes, 'B')} that the {shown}",
+            (
+                f"{people(bill.usable_bytes, 'B')}: {USABLE_FRACTION:.0%} of "
+                f"{people(bill.memory_bytes, 'B')} that the {shown}"
+            ),
         ),
         ("target weights", people(bill.target_weights_bytes, "B")),
         ("target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence"),
         ("drafter weights", people(bill.draft_weights_bytes, "B")),
         (
             "drafter KV",
-            f"{people(bill.draft_kv_bytes_per_sequence, 'B')} per sequence "
-            f"({people(bill.draft_kv_bytes_per_token, 'B')} per token)",
+            (
+                f"{people(bill.draft_kv_bytes_per_sequence, 'B')} per sequence "
+                f"({people(bill.draft_kv_bytes_per_token, 'B')} per token)"
+            ),
         ),
         ("sequences without", f"{bill.largest_batch_plain:,}"),
         ("sequences with", f"{bill.largest_batch:,}"),
@@ -217,8 +219,10 @@ def _arm_facts(bill: MemoryBill, arms: list[Arms]) -> list[tuple[str, str]]:
     return [
         (
             f"alpha {arm.alpha:g}, k={arm.k}",
-            f"{arm.at_equal_batch:.3f}x at equal batch {bill.largest_batch_plain:,}; "
-            f"{arm.at_own_largest:.3f}x with each arm at its own largest",
+            (
+                f"{arm.at_equal_batch:.3f}x at equal batch {bill.largest_batch_plain:,}; "
+                f"{arm.at_own_largest:.3f}x with each arm at its own largest"
+            ),
         )
         for arm in arms
     ]
@@ -226,7 +230,9 @@ def _arm_facts(bill: MemoryBill, arms: list[Arms]) -> list[tuple[str, str]]:
 
 def _misfit(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
     return (
-        f"Does not fit: {asked:,.0f} sequences of {people(bill.context, 'tokens')} tokens with the "
-        f"drafter need {people(bill.usable_bytes + bill.shortfall_bytes, 'B')} a GPU, "
-        f"{people(bill.shortfall_bytes, 'B')} more than {setup.where} can give.",
+        (
+            f"Does not fit: {asked:,.0f} sequences of {people(bill.context, 'tokens')} tokens with "
+            f"the drafter need {people(bill.usable_bytes + bill.shortfall_bytes, 'B')} a GPU, "
+            f"{people(bill.shortfall_bytes, 'B')} more than {setup.where} can give."
+        ),
     )

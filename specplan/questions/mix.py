@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from specplan.domain.answer import Answer, Column, Rows, View, table_of
 from specplan.domain.scenario import Scenario
 from specplan.physics.choose import best_index
+from specplan.physics.tokens import FloatArray
 from specplan.questions.common import basis_of, dtype_words, one_setup, percent, times
 from specplan.questions.weigh import Point, Weighed, weigh
 
@@ -62,9 +64,9 @@ def best_for_mix(scenario: Scenario) -> Answer:
         weigh(Point(setup, p.context, p.batch, p.acceptance, scenario.growth), scenario.candidates)
         for p in scenario.parts
     ]
-    plain_s = shares @ np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])
-    speedups = plain_s / (shares @ np.stack([w.tpot_s for w in weighed]))
+    speedups = mixed_speedups(weighed, shares)
     best = int(best_index(speedups))
+    plain_s = shares @ np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])
     apart_s = shares @ np.asarray([w.tpot_s[w.best()] for w in weighed])
     parts = tuple(_part(float(s), w, best) for s, w in zip(shares, weighed, strict=True))
     value = Mix(
@@ -91,6 +93,13 @@ def best_for_mix(scenario: Scenario) -> Answer:
         notes=scenario.notes,
         ok=all(_fits(w, best) for w in weighed),
     )
+
+
+def mixed_speedups(weighed: Sequence[Weighed], shares: FloatArray) -> FloatArray:
+    """Speedup over the mix at each candidate, shape (K,); `shares` of the output tokens sum to 1."""
+    plain_s = shares @ np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])
+    speedups: FloatArray = plain_s / (shares @ np.stack([w.tpot_s for w in weighed]))
+    return speedups
 
 
 def _part(share: float, w: Weighed, best: int) -> PartChoice:

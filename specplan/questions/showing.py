@@ -72,12 +72,16 @@ def _sheet(
     facts: Callable[[Card], Iterator[tuple[str, str]]],
 ) -> Answer:
     sheets = {f.card.name: figures(f.card) for f in filed}
-    more = {f.card.name: tuple(facts(f.card)) for f in filed}
+    pairs = [(f.card.name, *pair) for f in filed for pair in facts(f.card)]
+    if len(filed) == 1:
+        view = _alone(filed[0], Facts(tuple((label, text) for _, label, text in pairs)))
+    else:
+        view = _together(filed, Facts(tuple((f"{n}, {label}", text) for n, label, text in pairs)))
     return Answer(
         command=command,
         value=Cards(tuple(_shown(f, sheets[f.card.name]) for f in filed)),
         table=_table(sheets),
-        view=_view(filed, more),
+        view=view,
         basis=BASIS,
         inputs=inputs_of(filed),
         notes=hiding_notes(filed),
@@ -116,28 +120,31 @@ def _table(sheets: Mapping[str, list[Figure]]) -> Table:
     return table_of(tuple(columns), rows)
 
 
-def _view(filed: Sequence[Filed[Card]], more: Mapping[str, tuple[tuple[str, str], ...]]) -> View:
-    names = tuple(more)
-    if len(filed) > 1:
-        pairs = tuple((f"{n}, {label}", text) for n in names for label, text in more[n])
-        return View(
-            title="Side by side",
-            caption=tuple(f"{f.card.name}: {f.card.title}; {_from(f)}" for f in filed),
-            sections=(
-                Rows(columns=("figure", *(f"{name}:text" for name in names))),
-                Facts(pairs),
-                Lines(("Sources and notes: show one at a time.",)),
-            ),
-        )
-    (name,), (only,) = names, filed
-    aliases = f", also {', '.join(only.card.aliases)}" if only.card.aliases else ""
+def _alone(filed: Filed[Card], facts: Facts) -> View:
+    """One card with the source of each figure, then what has no figure, sources and notes."""
+    card = filed.card
+    aliases = f", also {', '.join(card.aliases)}" if card.aliases else ""
     return View(
-        title=only.card.title,
-        caption=(f"{name}{aliases}", _from(only)),
+        title=card.title,
+        caption=(f"{card.name}{aliases}", _from(filed)),
         sections=(
-            Rows(columns=("figure", f"{name}:text", f"{name}:sources")),
-            Facts(more[name]),
-            *_papers(only.card),
+            Rows(columns=("figure", f"{card.name}:text", f"{card.name}:sources")),
+            facts,
+            *_papers(card),
+        ),
+    )
+
+
+def _together(filed: Sequence[Filed[Card]], facts: Facts) -> View:
+    """A column for each card."""
+    columns = ("figure", *(f"{f.card.name}:text" for f in filed))
+    return View(
+        title="Side by side",
+        caption=tuple(f"{f.card.name}: {f.card.title}; {_from(f)}" for f in filed),
+        sections=(
+            Rows(columns=columns),
+            facts,
+            Lines(("Sources and notes: show one at a time.",)),
         ),
     )
 

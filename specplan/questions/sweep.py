@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
+from specplan.domain.acceptance import Alpha
 from specplan.domain.answer import Answer, Chunk, Column, Facts, Pivot, Scalar, Table, View
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.memory import memory_bill
 from specplan.physics.roofline import kv_bytes
-from specplan.physics.round import Timing, cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import cost_ratio, time_rounds, tokens_table
 from specplan.questions.common import (
     basis_of,
     dtype_words,
@@ -86,14 +90,19 @@ class Sweep:
 
 
 def sweep(scenario: Scenario) -> Answer:
-    """Every point of the scenario's grid, streamed in axis order: setup, context, batch, alpha, k."""
+    """Every point of the scenario's grid, in axis order: setup, context, batch, alpha, k; chunks of
+    CHUNK_ROWS rows at most. A scenario that leaves k open gives every k up to its longest.
+    """
+    if not scenario.k:
+        scenario = replace(scenario, k=scenario.candidates[1:] or (0,))
     if scenario.points > POINT_LIMIT:
         raise UsageError(
             f"{scenario.points:,} points are more than one sweep holds",
             expected=f"at most {POINT_LIMIT:,}",
             hint="take coarser steps",
         )
-    drafting = tuple(_drafting(setup, scenario.context[0] + scenario.growth) for setup in scenario.setups)
+    context, growth = scenario.context[0], scenario.growth
+    drafting = tuple(_drafting(setup, context, context + growth) for setup in scenario.setups)
     per_k = len(scenario.batch) * len(scenario.context) * len(scenario.acceptance)
     rows = sum(len(lengths(setup, scenario.k)) for setup in scenario.setups) * per_k
     table = Table(columns=COLUMNS, rows=rows, chunks=lambda: _chunks(scenario))
@@ -111,58 +120,63 @@ def sweep(scenario: Scenario) -> Answer:
 def _chunks(scenario: Scenario) -> Iterator[Chunk]:
     for setup in scenario.setups:
         k = lengths(setup, scenario.k)
-        step = max(1, CHUNK_ROWS // (len(scenario.acceptance) * len(k)))
-        tokens = tokens_table(scenario.acceptance, k)
-        for context in scenario.context:
-            for first in range(0, len(scenario.batch), step):
-                batch = scenario.batch[first : first + step]
-                timing = time_rounds(setup, (context,), batch, k)
-                yield _chunk(scenario, setup, context, batch, k, timing, tokens)
+        for context, batch, acceptance in _blocks(scenario, max(1, CHUNK_ROWS // len(k))):
+            here = replace(
+                scenario, setups=(setup,), context=context, batch=batch, acceptance=acceptance, k=k
+            )
+            yield _chunk(here)
 
 
-def _chunk(
-    scenario: Scenario,
-    setup: Setup,
-    context: float,
-    batch: tuple[float, ...],
-    k: tuple[int, ...],
-    timing: Timing,
-    tokens: np.ndarray,
-) -> Chunk:
-    """Columns of the points (batch, alpha, k) at one context, flattened in that order."""
-    shape = (len(batch), len(scenario.acceptance), len(k))
-    count = int(np.prod(shape))
-    bill = memory_bill(setup, context + scenario.growth)
+def _blocks(
+    scenario: Scenario, cells: int
+) -> Iterator[tuple[tuple[float, ...], tuple[float, ...], tuple[Alpha, ...]]]:
+    """Slices of context, batch and acceptance in axis order, of at most `cells` cells each.
 
-    def flat(values: np.ndarray) -> list[Scalar]:
-        return np.broadcast_to(values, shape).ravel().tolist()
+    An outer axis is taken in steps of more than one only where every inner axis is whole.
+    """
+    inner = min(len(scenario.acceptance), cells)
+    middle = min(len(scenario.batch), cells // inner)
+    outer = min(len(scenario.context), cells // (inner * middle))
+    for c, b, a in product(
+        range(0, len(scenario.context), outer),
+        range(0, len(scenario.batch), middle),
+        range(0, len(scenario.acceptance), inner),
+    ):
+        yield (
+            scenario.context[c : c + outer],
+            scenario.batch[b : b + middle],
+            scenario.acceptance[a : a + inner],
+        )
 
-    def over_time(values: np.ndarray) -> list[Scalar]:
-        return flat(values[0][:, np.newaxis, :])
 
-    sizes = np.asarray(batch)[:, np.newaxis, np.newaxis]
-    round_s = timing.round_s[0][:, np.newaxis, :]
-    setup_values = (
-        setup.target.name,
-        setup.draft.label,
-        setup.hardware.name,
-        setup.tp,
-        str(setup.dtype),
-        str(setup.draft_dtype),
-        str(setup.kv_dtype),
-        setup.draft_tp,
-        setup.engine.name,
-    )
-    named = {c.name: [v] * count for c, v in zip(SETUP_COLUMNS, setup_values, strict=True)}
-    alphas = np.asarray([a.alpha for a in scenario.acceptance])[:, np.newaxis]
-    words = np.asarray([str(a) for a in scenario.acceptance], dtype=object)[:, np.newaxis]
+def _chunk(here: Scenario) -> Chunk:
+    """Columns of a scenario of one setup, flattened in axis order: context, batch, alpha, k."""
+    (setup,) = here.setups
+    shape = (len(here.context), len(here.batch), len(here.acceptance), len(here.k))
+    timing = time_rounds(setup, here.context, here.batch, here.k)
+    tokens = tokens_table(here.acceptance, here.k)
+    bill = memory_bill(setup, (np.asarray(here.context) + here.growth).reshape(-1, 1, 1, 1))
+    sizes, k = np.asarray(here.batch).reshape(-1, 1, 1), np.asarray(here.k)
+
+    def flat(values: npt.NDArray[np.generic]) -> list[Scalar]:
+        cells: list[Scalar] = np.broadcast_to(values, shape).ravel().tolist()
+        return cells
+
+    def over_time(values: npt.NDArray[np.generic]) -> list[Scalar]:
+        return flat(values[:, :, np.newaxis, :])
+
+    round_s = timing.round_s[:, :, np.newaxis, :]
+    named = {
+        column.name: [value] * math.prod(shape)
+        for column, value in zip(SETUP_COLUMNS, _setup_values(setup), strict=True)
+    }
     return named | {
         "batch": flat(sizes.astype(np.int64)),
-        "context": [_whole(context)] * count,
-        "alpha": flat(alphas),
-        "acceptance": flat(words),
-        "k": flat(np.asarray(k)),
-        "speedup": flat(tokens * timing.gain[0][:, np.newaxis, :]),
+        "context": flat(np.array([_whole(c) for c in here.context], object).reshape(-1, 1, 1, 1)),
+        "alpha": flat(np.asarray([[a.alpha] for a in here.acceptance])),
+        "acceptance": flat(np.asarray([[str(a)] for a in here.acceptance], object)),
+        "k": flat(k),
+        "speedup": flat(tokens * timing.gain[:, :, np.newaxis, :]),
         "tokens_per_round": flat(tokens),
         "plain_step_s": over_time(timing.plain_s),
         "draft_s": over_time(timing.draft_s),
@@ -174,16 +188,32 @@ def _chunk(
         "plain_intensity": over_time(timing.plain.intensity),
         "verify_intensity": over_time(timing.verify.intensity),
         "fits_plain": flat(sizes <= bill.largest_plain),
-        "fits": flat(sizes <= np.where(np.asarray(k) > 0, bill.largest, bill.largest_plain)),
+        "fits": flat(sizes <= np.where(k > 0, bill.largest, bill.largest_plain)),
     }
+
+
+def _setup_values(setup: Setup) -> tuple[Scalar, ...]:
+    """The values of SETUP_COLUMNS."""
+    return (
+        setup.target.name,
+        setup.draft.label,
+        setup.hardware.name,
+        setup.tp,
+        str(setup.dtype),
+        str(setup.draft_dtype),
+        str(setup.kv_dtype),
+        setup.draft_tp,
+        setup.engine.name,
+    )
 
 
 def _whole(value: float) -> int | float:
     return int(value) if value == int(value) else value
 
 
-def _drafting(setup: Setup, context: float) -> Drafting:
-    bill = memory_bill(setup, context)
+def _drafting(setup: Setup, context: float, end: float) -> Drafting:
+    """Costs at the average `context`, memory at its `end`."""
+    bill = memory_bill(setup, end)
     model = setup.draft.model
     return Drafting(
         target=setup.target.name,
@@ -194,7 +224,7 @@ def _drafting(setup: Setup, context: float) -> Drafting:
         draft_kv_bytes_per_token=float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp))
         if model
         else 0.0,
-        context=context,
+        context=end,
         largest_batch_plain=int(bill.largest_plain),
         largest_batch=int(bill.largest),
         sequences_lost=int(bill.largest_plain - bill.largest),
@@ -216,20 +246,20 @@ def _view(scenario: Scenario, drafting: tuple[Drafting, ...]) -> View:
         turn="verify_bound_by",
         misfit="fits",
     )
-    facts = Facts(tuple(pair for d in drafting for pair in _facts(d, len(drafting) > 1)))
-    return View(
-        title="Speedup over plain decoding", caption=(caption,), sections=(pivot, facts)
-    )
+    facts = Facts(tuple(pair for d in drafting for pair in _facts(d, several=len(drafting) > 1)))
+    return View(title="Speedup over plain decoding", caption=(caption,), sections=(pivot, facts))
 
 
-def _facts(d: Drafting, several: bool) -> Iterator[tuple[str, str]]:
+def _facts(d: Drafting, *, several: bool) -> Iterator[tuple[str, str]]:
     of = f" ({d.draft} for {d.target} on {d.hardware})" if several else ""
     yield f"draft/target cost ratio at batch 1{of}", f"{d.cost_ratio:.2f}"
     share = percent(d.sequences_lost / d.largest_batch_plain) if d.largest_batch_plain else "all"
     yield (
         f"drafter's memory{of}",
-        f"{people(d.draft_weights_bytes, 'B')} weights, "
-        f"{people(d.draft_kv_bytes_per_token, 'B')} KV per token; "
-        f"{d.largest_batch_plain:,} -> {d.largest_batch:,} sequences at "
-        f"{people(d.context, 'tokens')} tokens (-{d.sequences_lost:,}, {share})",
+        (
+            f"{people(d.draft_weights_bytes, 'B')} weights, "
+            f"{people(d.draft_kv_bytes_per_token, 'B')} KV per token; "
+            f"{d.largest_batch_plain:,} -> {d.largest_batch:,} sequences at "
+            f"{people(d.context, 'tokens')} tokens (-{d.sequences_lost:,}, {share})"
+        ),
     )

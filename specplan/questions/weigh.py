@@ -61,12 +61,14 @@ class Weighed:
     @property
     def gain(self) -> FloatArray:
         """Plain step over round."""
-        return self.timing.gain[0, 0]
+        gain: FloatArray = self.timing.gain[0, 0]
+        return gain
 
     @property
     def tpot_s(self) -> FloatArray:
         """Seconds per output token."""
-        return self.timing.round_s[0, 0] / self.tokens
+        tpot_s: FloatArray = self.timing.round_s[0, 0] / self.tokens
+        return tpot_s
 
     def score(self, objective: Objective) -> FloatArray:
         """What the objective maximises; plain decoding scores 1 where it fits."""
@@ -118,8 +120,10 @@ def _throughput(point: Point, k: tuple[int, ...], tokens: FloatArray, bill: Bill
 
 def _flops_per_token(setup: Setup, k: tuple[int, ...], tokens: FloatArray) -> FloatArray:
     """(passes c + k + 1) / E with c the drafter's arithmetic over the target's; an unnamed drafter
-    is taken to cost as much arithmetic as time."""
+    is taken to cost as much arithmetic as time.
+    """
     model = setup.draft.model
     share = setup.draft.ratio + (model.active_params / setup.target.active_params if model else 0)
     passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
-    return (passes * share + np.asarray(k) + 1) / tokens
+    factor: FloatArray = (passes * share + np.asarray(k) + 1) / tokens
+    return factor

@@ -26,7 +26,6 @@ Line = Sequence[Segment]
 def lines(answer: Answer, look: Look, rule: str = "") -> Iterator[Line]:
     """The page line by line; `rule`, if given, is drawn below the headings of every grid."""
     edge = min(EDGE, look.width or EDGE)
-    # lists first: a paragraph may be endless, an empty one takes no blank line
     head = list(_head(answer, edge))
     paragraphs = chain([head] if head else [], (_drawn(e, rule) for e in elements(answer)))
     for number, paragraph in enumerate(paragraphs):
@@ -98,11 +97,13 @@ def _aligned(row: Row, grid: Grid, widths: list[int]) -> Line:
     """The row with each cell at its column; a mark stands in the gap before the next column."""
     line: list[Segment] = [(row.mark, "misfit")] if row.mark else []
     position, start = len(row.mark), int(grid.lead)
+    least = 0
     for cell, head, width in zip(row.cells, grid.heads, widths, strict=True):
         start += head.gap
         size = columns(cell.text)
-        pad = max(start + (0 if head.left else width - size) - position, 1 if line else 0)
+        pad = max(start + (0 if head.left else width - size) - position, least)
         line += [(" " * pad, ""), (cell.text + cell.mark, cell.style)]
         position += pad + size + len(cell.mark)
         start += width
+        least = 1
     return line

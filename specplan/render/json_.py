@@ -64,7 +64,7 @@ def jsonable(value: object) -> Json:
 
 def _write_rows(table: Table, out: TextIO) -> None:
     names = [column.name for column in table.columns]
-    record = ", ".join(f"{_text(name).replace(chr(37), chr(37) * 2)}: %s" for name in names)
+    record = ", ".join(f"{_encode(name)}: %s" for name in names)
     separator = "\n  "
     for chunk in table.chunks():
         tokens = zip(*(_tokens(chunk[name]) for name in names), strict=True)
@@ -79,7 +79,7 @@ def _tokens(values: Sequence[Scalar]) -> Iterable[str]:
     """Each value of a column as JSON; one call of the encoder does for all that is not text."""
     if str in set(map(type, values)):
         return map(_token, values)
-    return _encode(values)[1:-1].split(", ")
+    return _encode(values)[1:-1].split(", ") if values else ()
 
 
 def _token(value: Scalar) -> str:

@@ -27,6 +27,7 @@ LEGEND = {
 }
 
 Key = tuple[Scalar, ...]
+Heads = tuple[Head, ...]
 BLANK = Cell("")
 _cell = lru_cache(maxsize=4096)(Cell)
 
@@ -62,7 +63,7 @@ class _Sheet:
 
     block_columns: tuple[Column, ...]
     down_columns: tuple[Column, ...]
-    closing: tuple[Head, ...] = ()
+    closing: Heads = ()
     across: dict[Scalar, int] = field(default_factory=dict)
     blocks: dict[Key, dict[Key, _Line]] = field(default_factory=dict)
 
@@ -214,7 +215,7 @@ def _grids(sheet: _Sheet, names: list[str]) -> Iterator[Grid]:
             places = slice(start, start + ACROSS)
             closing = sheet.closing if start + ACROSS >= len(names) else ()
             yield Grid(
-                heads=(*left, *map(Head, names[places]), *closing),
+                heads=_heads(left, names[places], closing),
                 rows=tuple(
                     Row(
                         (
@@ -233,6 +234,11 @@ def _grids(sheet: _Sheet, names: list[str]) -> Iterator[Grid]:
 
 def _named(column: Column, value: Scalar) -> str:
     return f"{shown(column.title)} {cell_text(value, column.form)}"
+
+
+def _heads(left: Heads, names: list[str], closing: Heads) -> Heads:
+    middle = (Head(name, gap=2 if left or n else 0) for n, name in enumerate(names))
+    return (*left, *middle, *closing)
 
 
 def _side_head(column: Column, *, first: bool) -> Head:

@@ -1,0 +1,116 @@
+"""Catalogue: hardware and models (each list, show), schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from specplan.cli.options import Folders, Out, command
+from specplan.errors import UsageError
+
+if TYPE_CHECKING:
+    from specplan.catalogue.store import Catalogue, Loaded
+    from specplan.questions.cards import Card, Filed
+
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, aliases or files.")]
+
+
+def register(app: typer.Typer, name: str, panel: str) -> None:
+    """Adds one of this file's commands, or a group of them."""
+    if name == "schema":
+        app.command(name, rich_help_panel=panel)(command(schema))
+        return
+    about, verbs = GROUPS[name]
+    group = typer.Typer(cls=app.info.cls, rich_markup_mode=None, help=about)
+    group.callback(invoke_without_command=True)(_asks_for_verb)
+    for verb, function in verbs.items():
+        group.command(verb)(command(function))
+    app.add_typer(group, name=name, rich_help_panel=panel)
+
+
+def _asks_for_verb(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        what = f"{context.info_name}: list them, or show some?"
+        raise UsageError(what, hint=f"write specplan {context.info_name} list")
+
+
+def hardware_list(*, folders: Folders, out: Out) -> int:
+    """Every accelerator: memory, bandwidth, rate and ridge point."""
+    from specplan.cli.show import show
+    from specplan.domain.hardware import Hardware
+    from specplan.questions.cards import list_hardware
+
+    return show(list_hardware([_filed(card) for card in _opened(folders).every(Hardware)]), out)
+
+
+def hardware_show(names: Names, *, folders: Folders, out: Out) -> int:
+    """One accelerator with its sources, or several side by side."""
+    from specplan.cli.show import show
+    from specplan.questions.showing import show_hardware
+
+    catalogue = _opened(folders)
+    return show(show_hardware(_once(_filed(catalogue.hardware(name)) for name in names)), out)
+
+
+def models_list(*, folders: Folders, out: Out) -> int:
+    """Every model: parameters, cache per token, context and window."""
+    from specplan.cli.show import show
+    from specplan.domain.model import Model
+    from specplan.questions.cards import list_models
+
+    return show(list_models([_filed(card) for card in _opened(folders).every(Model)]), out)
+
+
+def models_show(names: Names, *, folders: Folders, out: Out) -> int:
+    """One model with its derived counts and sources, or several side by side."""
+    from specplan.cli.show import show
+    from specplan.questions.showing import show_models
+
+    catalogue = _opened(folders)
+    return show(show_models(_once(_filed(catalogue.model(name)) for name in names)), out)
+
+
+GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {
+    "hardware": ("Accelerators: list, show.", {"list": hardware_list, "show": hardware_show}),
+    "models": ("Models and drafters: list, show.", {"list": models_list, "show": models_show}),
+}
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="hardware, model or plan.")],
+    output: Annotated[str | None, typer.Option("-o", "--output", help="File.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
+) -> int:
+    """JSON Schema of a kind of file: hardware, model or plan."""
+    from specplan.catalogue.schema import schema_text
+    from specplan.cli.show import show
+    from specplan.domain.answer import Answer, Basis, Lines, Table, View
+
+    lines = Lines(tuple(schema_text(kind).splitlines()))
+    answer = Answer(
+        command="schema",
+        value=None,
+        table=Table(),
+        view=View(title="", sections=(lines,)),
+        basis=Basis(kind="exact", says=""),
+    )
+    return show(answer, Out(format="plain", output=output))
+
+
+def _opened(folders: Folders) -> Catalogue:
+    from specplan.cli.scenario import load
+
+    return load(*(folders.catalogue or ()))
+
+
+def _filed(loaded: Loaded[Card]) -> Filed[Card]:
+    from specplan.questions.cards import Filed
+
+    return Filed(loaded.card, loaded.origin, loaded.hides.layer if loaded.hides else "")
+
+
+def _once(filed: Iterable[Filed[Card]]) -> list[Filed[Card]]:
+    """The cards in the order they were named, each once under whichever names."""
+    return list({f.card.name: f for f in filed}.values())

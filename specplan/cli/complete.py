@@ -1,0 +1,69 @@
+"""What the shell offers for a value: closed sets, and card names from file names alone.
+
+Runs at every Tab, so nothing here reads YAML or loads arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
+
+import typer
+
+from specplan.errors import SpecplanError
+
+OBJECTIVES = ("latency", "throughput", "cost")
+BUGS = (
+    "resample-from-target",
+    "inverted-ratio",
+    "one-sided-temperature",
+    "bonus-from-draft",
+    "stale-draft",
+)
+COLOURS = ("auto", "always", "never")
+CHOSEN_K = ("best", "gate")
+
+Completer = Callable[[str], list[str]]
+
+
+def among(*words: str) -> Completer:
+    """Completes one of the words."""
+    return lambda incomplete: _listed(incomplete, words)
+
+
+def attribute(module: str, name: str, *more: str) -> Completer:
+    """Completes a word of a closed set that lives in `module`, or one of `more`."""
+    return lambda incomplete: _listed(
+        incomplete, (*more, *map(str, getattr(import_module(module), name)))
+    )
+
+
+def hardware(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Accelerators."""
+    return _listed(incomplete, _cards("hardware", ctx))
+
+
+def models(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Models."""
+    return _listed(incomplete, _cards("models", ctx))
+
+
+def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Kinds of drafter, and models."""
+    return _listed(incomplete, ("free", "none", "ratio:", *_cards("models", ctx)))
+
+
+def _cards(kind: str, ctx: typer.Context) -> list[str]:
+    """Names of packaged cards and those in the user's folders; none from a folder that is none."""
+    from specplan.catalogue.folders import entries, user_folders
+
+    with suppress(SpecplanError, OSError):
+        return list(entries(kind, user_folders(ctx.params.get("catalogue") or ())))
+    return []
+
+
+def _listed(incomplete: str, words: Iterable[str]) -> list[str]:
+    """The words behind the commas already typed."""
+    typed, comma, _ = incomplete.rpartition(",")
+    return [typed + comma + word for word in words]

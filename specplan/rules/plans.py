@@ -1,0 +1,297 @@
+"""What a plan may expect, and what else can be wrong with one.
+
+An expectation is one entry of EXPECTED and one field of `Expect` in specplan/domain/plan.py: what
+it looks at in the facts of a point, how far a figure lies on the wrong side of the limit, and how
+both are said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from specplan.rules import Finding, Level, Rule
+from specplan.units import people
+
+_MOST_DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """One point of a plan at the plan's k, unrounded, in SI; `best_*` are at the best k there.
+
+    `point` names it in words, `setting` without its batch. `break_even_alpha` is +inf when no
+    drafter is good enough; `break_even_batch` is the first batch that loses, +inf when none that
+    fits does, 0 when none fits. `draft_bytes` are per GPU; `free_bytes` are negative when the
+    batch does not fit. With `bound`, no engine reaches `speedup` or undercuts `tpot_s`.
+    """
+
+    point: str
+    setting: str
+    target: str
+    draft: str
+    hardware: str
+    tp: int
+    batch: float
+    context: float
+    alpha: float
+    k: int
+    speedup: float
+    tpot_s: float
+    tokens_per_s: float
+    best_k: int
+    best_speedup: float
+    best_tpot_s: float
+    best_tokens_per_s: float
+    k_regret: float
+    break_even_alpha: float
+    break_even_batch: float
+    largest_batch: int
+    free_bytes: float
+    draft_bytes: float
+    bound: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected(Rule):
+    """A key of `expect`. `lack` is how far `found` misses the limit, positive where it fails.
+
+    `say` puts a figure into words that differ from those of the other; `aside` follows a failure.
+    A `certain` figure does not depend on how fast anything is; `any_batch`: nor on the batch.
+    """
+
+    key: str
+    found: Callable[[Facts], float]
+    lack: Callable[[float, float], float]
+    say: Callable[[float, float], str]
+    aside: Callable[[Facts], str] = lambda _: ""
+    certain: bool = False
+    any_batch: bool = False
+
+
+def judge(
+    rule: Expected, points: Sequence[Facts], limit: float, text: str, *, strict: bool = False
+) -> tuple[Facts, Finding]:
+    """The worst of the points, and what the rule says of it; `text` is the limit as written.
+
+    What a bound promises is not sure to be kept; what it denies is sure to fail.
+    """
+    worst = max(points, key=lambda facts: rule.lack(rule.found(facts), limit))
+    found = rule.found(worst)
+    place = worst.setting if rule.any_batch else worst.point
+    said = f"{rule.key} {text}: {rule.say(found, limit)} at {place}"
+    level: Level = "pass"
+    if rule.lack(found, limit) > 0:
+        level, said = rule.level, said + rule.aside(worst)
+    elif worst.bound and not rule.certain:
+        level = "error" if strict else "warning"
+        said += ", holds only as a bound: unsure" + (", which --strict fails" if strict else "")
+    return worst, Finding(rule.id, level, said)
+
+
+def at_least(found: float, limit: float) -> float:
+    """How far the figure lies below the limit."""
+    return limit - found
+
+
+def at_most(found: float, limit: float) -> float:
+    """How far the figure lies above the limit."""
+    return found - limit
+
+
+def as_told(free_bytes: float, wanted: float) -> float:
+    """Bytes that are missing where it should fit, bytes that are free where it should not."""
+    return -free_bytes if wanted else free_bytes + 1
+
+
+def apart(said: Callable[[float, int], str], digits: int) -> Callable[[float, float], str]:
+    """The figure in so many digits, or as many as tell it from the other."""
+
+    def say(found: float, other: float) -> str:
+        words = ""
+        for enough in range(digits, _MOST_DIGITS + 1):
+            words = said(found, enough)
+            if found == other or words != said(other, enough):
+                break
+        return words
+
+    return say
+
+
+def _free(free_bytes: float, _: float) -> str:
+    if free_bytes < 0:
+        return f"does not fit, {people(-free_bytes, 'B')} a GPU missing,"
+    return f"fits with {people(free_bytes, 'B')} a GPU to spare"
+
+
+def _margin(found: float, other: float) -> str:
+    if found == -math.inf:
+        return "no acceptance pays"
+    return apart(lambda value, digits: f"{value:.{digits}f}", 3)(found, other)
+
+
+def _loses(batch: float, _: float) -> str:
+    if not batch:
+        return "no sequence fits"
+    return f"loses from batch {batch:.0f}" if math.isfinite(batch) else "pays at every batch"
+
+
+def _best(words: Callable[[Facts], str]) -> Callable[[Facts], str]:
+    return lambda facts: f"; best k there is {facts.best_k} ({words(facts)})"
+
+
+EXPECTED: tuple[Expected, ...] = (
+    Expected(
+        id="SP001",
+        level="error",
+        key="min_speedup",
+        title="speedup too low",
+        what="Tokens per second over plain decoding, at the plan's k, at the slowest point.",
+        why="Below 1 speculation makes every user wait longer than without it.",
+        remedy="Take the best k that the finding names, gate speculation by load, or expect less.",
+        found=lambda facts: facts.speedup,
+        lack=at_least,
+        say=apart(lambda value, digits: f"{value:.{digits}f}x", 2),
+        aside=_best(lambda facts: f"{facts.best_speedup:.2f}x"),
+    ),
+    Expected(
+        id="SP002",
+        level="error",
+        key="max_tpot",
+        title="output tokens too slow",
+        what="Seconds between the output tokens of one sequence, at the slowest point.",
+        why="Readers notice the pace of tokens, whatever the throughput.",
+        remedy="Lower batch or context, take the best k, or a faster accelerator.",
+        found=lambda facts: facts.tpot_s,
+        lack=at_most,
+        say=apart(lambda value, digits: people(value, "s", digits), 3),
+        aside=_best(lambda facts: people(facts.best_tpot_s, "s")),
+    ),
+    Expected(
+        id="SP003",
+        level="error",
+        key="min_tokens_per_s",
+        title="throughput too low",
+        what="Output tokens per second of the whole server: batch over TPOT.",
+        why="It decides how many servers the same traffic needs.",
+        remedy="Raise the batch, take the best k, or a faster accelerator.",
+        found=lambda facts: facts.tokens_per_s,
+        lack=at_least,
+        say=apart(lambda value, digits: f"{value:.{digits}f} tok/s", 0),
+        aside=_best(lambda facts: f"{facts.best_tokens_per_s:.0f} tok/s"),
+    ),
+    Expected(
+        id="SP004",
+        level="error",
+        key="fits",
+        title="workload does not fit",
+        what="Whether weights and KV cache of the batch, drafter included, fit in memory.",
+        why="An engine that runs out of memory evicts sequences or does not start.",
+        remedy="Lower batch or context, store weights or KV smaller, or use more GPUs.",
+        found=lambda facts: facts.free_bytes,
+        lack=as_told,
+        say=_free,
+        certain=True,
+    ),
+    Expected(
+        id="SP005",
+        level="error",
+        key="min_sequences",
+        title="too few sequences fit",
+        what="The largest batch that fits beside the drafter, each sequence at its full context.",
+        why="A drafter takes memory from the batch, and with it throughput.",
+        remedy="Take a smaller drafter, store KV smaller, or expect fewer.",
+        found=lambda facts: facts.largest_batch,
+        lack=at_least,
+        say=lambda found, _: f"{found:.0f} fit",
+        certain=True,
+        any_batch=True,
+    ),
+    Expected(
+        id="SP006",
+        level="error",
+        key="max_draft_memory",
+        title="drafter takes too much memory",
+        what="The drafter's weights and its KV cache of the whole batch, per GPU.",
+        why="What the drafter holds, the target's cache cannot.",
+        remedy="Take a smaller drafter or dtype, spread it over GPUs, or lower the batch.",
+        found=lambda facts: facts.draft_bytes,
+        lack=at_most,
+        say=apart(lambda value, digits: people(value, "B", digits), 3),
+        certain=True,
+    ),
+    Expected(
+        id="SP007",
+        level="error",
+        key="max_k_regret",
+        title="k is not the best",
+        what="The share of speedup that the plan's k loses against the best; 0 for best and gate.",
+        why="One k for all points is a compromise; this says how bad it may be.",
+        remedy="Take the best k that the finding names, or gate it by load.",
+        found=lambda facts: facts.k_regret,
+        lack=at_most,
+        say=apart(lambda value, digits: f"{value:.{digits}f}", 3),
+        aside=_best(lambda facts: f"{facts.best_speedup:.2f}x"),
+    ),
+    Expected(
+        id="SP008",
+        level="error",
+        key="min_alpha_margin",
+        title="acceptance too near break-even",
+        what="Acceptance minus the acceptance at which the plan's k only breaks even.",
+        why="Acceptance drifts with the traffic; within the margin speculation still pays.",
+        remedy="Take a smaller k or a cheaper drafter, or measure acceptance and expect less.",
+        found=lambda facts: facts.alpha - facts.break_even_alpha,
+        lack=at_least,
+        say=_margin,
+    ),
+    Expected(
+        id="SP009",
+        level="error",
+        key="min_break_even_batch",
+        title="stops paying too early",
+        what="The first batch at which the plan's k loses (best and gate: every k but 0).",
+        why="Beyond it a busy server is slower with speculation than without.",
+        remedy="Gate speculation by load, take a smaller k, or expect less.",
+        found=lambda facts: facts.break_even_batch,
+        lack=at_least,
+        say=_loses,
+        any_batch=True,
+    ),
+)
+
+UNREADABLE = Rule(
+    id="SP101",
+    level="error",
+    title="unreadable file",
+    what="A plan, card or lock that cannot be read as what it should be.",
+    why="What is not read is not checked; the exit code is 2.",
+    remedy="Mend the place that the finding names.",
+)
+ABSENT = Rule(
+    id="SP102",
+    level="error",
+    title="point that the plan lacks",
+    what="An expectation is about a point that the plan's axes do not have.",
+    why="It would hold because nothing is looked at.",
+    remedy="Add the point to the plan, or correct `at`.",
+)
+CHANGED = Rule(
+    id="SP103",
+    level="note",
+    title="card changed since the lock",
+    what="A card is not the one that specplan.lock was written with; an error if a verdict moved.",
+    why="The plan is as it was, and its figures are not.",
+    remedy="If the new card is right, mend the plan and write the lock anew with --lock.",
+)
+UNGUARDED = Rule(
+    id="SP104",
+    level="warning",
+    title="nothing expected",
+    what="A plan without `expect`.",
+    why="It passes whatever happens.",
+    remedy="Add an expectation; `specplan init` writes some.",
+)
+PLAN_RULES: tuple[Rule, ...] = (*EXPECTED, UNREADABLE, ABSENT, CHANGED, UNGUARDED)
+BY_KEY = {rule.key: rule for rule in EXPECTED}

@@ -1,0 +1,13 @@
+"""One hypothesis profile for all tests: the same examples on every run, no deadline."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "specplan",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("specplan")

@@ -1,0 +1,219 @@
+"""Whole pages in plain, table and markdown."""
+
+from __future__ import annotations
+
+import pytest
+
+from specplan.domain.answer import (
+    Answer,
+    Basis,
+    Column,
+    Facts,
+    Lines,
+    Rows,
+    Table,
+    View,
+    table_of,
+)
+from specplan.render.look import Look
+
+COLUMNS = (
+    Column("k", "tokens", "k", "count"),
+    Column("speedup", "1", "speedup", "times"),
+    Column("round_s", "s", "round", "seconds"),
+    Column("bound_by", "", "verify by", "text"),
+    Column("near", "", "near", "flag"),
+    Column("best", "", "best", "flag"),
+)
+RECORDS = [
+    (3, 2.271, 0.02375, "memory", False, False),
+    (4, 2.39, 0.02475, "memory", True, False),
+    (5, 2.43, 0.02583, "memory", True, True),
+    (16, None, 0.0382, "compute", True, False),
+]
+
+
+def best_k(*, title="k = 5: 2.43x", says="vllm estimate, within 6%", **view):
+    records = [dict(zip([c.name for c in COLUMNS], values, strict=True)) for values in RECORDS]
+    listing = Rows(
+        columns=("k", "speedup", "round_s", "bound_by"), where="near", mark="best", marked="speedup"
+    )
+    sections = (
+        Facts((("TPOT", "8.8 ms (plain 21.3 ms)"), ("tokens/round", "2.94"))),
+        Lines(("It pays at every batch.", "Memory ends at batch 61.")),
+        listing,
+    )
+    shown = {"caption": ("batch 32, context 8,192",), "sections": sections} | view
+    return Answer(
+        command="best-k",
+        value=None,
+        table=table_of(COLUMNS, records),
+        view=View(title=title, **shown),
+        basis=Basis(kind="estimate", says=says),
+    )
+
+
+def test_plain(draw):
+    assert (
+        draw(best_k(), "plain")
+        == """\
+k = 5: 2.43x                                            vllm estimate, within 6%
+batch 32, context 8,192
+
+  TPOT          8.8 ms (plain 21.3 ms)
+  tokens/round  2.94
+
+It pays at every batch.
+Memory ends at batch 61.
+
+ k  speedup    round  verify by
+ 4    2.39x  24.8 ms  memory
+ 5    2.43x* 25.8 ms  memory
+16        -  38.2 ms  compute
+"""
+    )
+
+
+def test_markdown(draw):
+    assert (
+        draw(best_k(), "markdown")
+        == r"""### k = 5: 2.43x
+
+*vllm estimate, within 6%*\
+batch 32, context 8,192
+
+- TPOT: 8.8 ms (plain 21.3 ms)
+- tokens/round: 2.94
+
+It pays at every batch.\
+Memory ends at batch 61.
+
+| k | speedup | round | verify by |
+|---:|---:|---:|:---|
+| 4 | 2.39x | 24.8 ms | memory |
+| 5 | 2.43x\* | 25.8 ms | memory |
+| 16 | - | 38.2 ms | compute |
+"""
+    )
+
+
+def test_table_with_colour(draw):
+    assert draw(best_k(), "table", Look(color=True)) == (
+        "\x1b[1mk = 5: 2.43x\x1b[0m                                            "
+        "\x1b[36mvllm estimate, within 6%\x1b[0m\n"
+        "\x1b[2mbatch 32, context 8,192\x1b[0m\n"
+        "\n"
+        "  TPOT          8.8 ms (plain 21.3 ms)\n"
+        "  tokens/round  2.94\n"
+        "\n"
+        "It pays at every batch.\n"
+        "Memory ends at batch 61.\n"
+        "\n"
+        " \x1b[1mk\x1b[0m  \x1b[1mspeedup\x1b[0m    \x1b[1mround\x1b[0m  \x1b[1mverify by\x1b[0m\n"
+        "\x1b[2m-------------------------------\x1b[0m\n"
+        " 4    2.39x  24.8 ms  memory\n"
+        " 5    \x1b[1;32m2.43x*\x1b[0m 25.8 ms  memory\n"
+        "16        -  38.2 ms  compute\n"
+    )
+
+
+@pytest.mark.parametrize("color", [False, True])
+@pytest.mark.parametrize("set_", [{"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}, {"TERM": "dumb"}])
+def test_the_caller_alone_decides_about_colour(draw, monkeypatch, set_, color):
+    for name, value in set_.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in draw(best_k(), "table", Look(color=color))) is color
+
+
+def test_no_line_is_cut_or_wrapped_to_the_terminal(draw, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    long = "word " * 60 + "end"
+    text = draw(best_k(sections=(Lines((long,)),)), "table", Look(width=20))
+    assert text.splitlines()[-1] == long
+
+
+@pytest.mark.parametrize(
+    ("title", "width", "lines"),
+    [
+        ("t" * 54, None, ["t" * 54 + "  " + "vllm estimate, within 6%"]),
+        ("t" * 55, None, ["t" * 55, " " * 56 + "vllm estimate, within 6%"]),
+        ("t" * 90, None, ["t" * 90, " " * 56 + "vllm estimate, within 6%"]),
+        ("title", 40, ["title" + " " * 11 + "vllm estimate, within 6%"]),
+        ("title", 200, ["title" + " " * 51 + "vllm estimate, within 6%"]),
+        ("\u6a21" * 27, None, ["\u6a21" * 27 + "  " + "vllm estimate, within 6%"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["plain", "table"])
+def test_the_basis_stands_at_the_right_edge(draw, name, title, width, lines):
+    view = {"caption": (), "sections": ()}
+    text = draw(best_k(title=title, **view), name, Look(width=width, unicode=True))
+    assert text.splitlines() == lines
+
+
+def test_without_a_basis_and_with_nothing_to_show(draw):
+    bare = {"caption": (), "sections": (Facts(()), Lines(()))}
+    assert draw(best_k(title="only a title", says="", **bare), "plain") == "only a title\n"
+    assert draw(best_k(title="", says="", **bare), "plain") == ""
+    assert draw(best_k(title="", says="", **bare), "markdown") == ""
+    assert draw(best_k(title="", says="", **bare), "table") == ""
+    lines = best_k(title="", says="", caption=(), sections=(Lines(("3 plans hold",)),))
+    assert draw(lines, "plain") == "3 plans hold\n"
+
+
+def test_rows_that_are_all_left_out_leave_no_heading(draw):
+    shown = best_k(sections=(Rows(columns=("k",), where="best"), Lines(("end",))), caption=())
+    empty = Answer(
+        command="check",
+        value=None,
+        table=Table(columns=COLUMNS),
+        view=shown.view,
+        basis=shown.basis,
+    )
+    assert draw(empty, "plain").splitlines()[1:] == ["", "end"]
+    assert draw(empty, "markdown").splitlines()[3:] == ["", "end"]
+
+
+@pytest.mark.parametrize("name", ["plain", "table"])
+def test_text_is_ascii_where_the_stream_is(draw, name):
+    shown = best_k(title="mod\u00e8le \u6a21", sections=(Facts((("\u00e9", "\u00fc"),)),))
+    assert draw(shown, name).isascii()
+    assert draw(shown, name).startswith("mod\\xe8le \\u6a21 ")
+    assert draw(shown, name, Look(unicode=True)).startswith("mod\u00e8le \u6a21 ")
+
+
+def test_marks_stay_beside_text_that_is_aligned_to_the_left(draw):
+    columns = (Column("name", "", "name", "text"), Column("mine", "", "mine", "flag"))
+    listing = Rows(columns=("name", "mine"), mark="mine", marked="name")
+    records = [{"name": "l40s", "mine": True}, {"name": "h100-sxm", "mine": False}]
+    shown = Answer(
+        command="hardware",
+        value=None,
+        table=table_of(columns, records),
+        view=View(title="", sections=(listing,)),
+        basis=Basis(kind="exact", says=""),
+    )
+    assert draw(shown, "plain") == "name      mine\nl40s*     yes\nh100-sxm  no\n"
+
+
+def test_a_cell_wider_than_those_measured_is_not_cut(draw):
+    columns = (Column("name", "", "name", "text"), Column("k", "", "k", "count"))
+    records = [{"name": "short", "k": 1}] * 2000 + [{"name": "longer than any before", "k": 2}]
+    shown = Answer(
+        command="hardware",
+        value=None,
+        table=table_of(columns, records),
+        view=View(title="", sections=(Rows(columns=("name", "k")),)),
+        basis=Basis(kind="exact", says=""),
+    )
+    lines = draw(shown, "plain").splitlines()
+    assert lines[0] == "name   k"
+    assert lines[2000:] == ["short  1", "longer than any before 2"]
+    assert draw(shown, "table").splitlines()[2:] == lines[1:]
+
+
+def test_sentences_start_no_list_and_no_code_in_markdown(draw):
+    texts = ("- a", "+ b", "4. c", "12) d", "    e", "= f", "# g", "1e9 is h", "-1.5 i")
+    shown = best_k(title="", says="", caption=(), sections=(Lines(texts),))
+    assert draw(shown, "markdown") == (
+        "\\- a\\\n\\+ b\\\n4\\. c\\\n12\\) d\\\ne\\\n\\= f\\\n\\# g\\\n1e9 is h\\\n\\-1.5 i\n"
+    )
