@@ -198,17 +198,14 @@ def peak(case: Case, stored: str) -> float:
 
 def target_step(case: Case, batch: float, new: int, context: float) -> Step:
     """One pass of the target over `new` tokens of each sequence."""
-    sizes = case.dtype, case.kv_dtype, case.tp
-    return _step(case, case.target, sizes, batch, new, context)
+    return _step(case, case.target, case.dtype, case.tp, load=(batch, new, context))
 
 
-def _step(
-    case: Case, model: Model, sizes: tuple[str, str, int], batch: float, new: int, context: float
-) -> Step:
-    dtype, kv_dtype, tp = sizes
+def _step(case: Case, model: Model, dtype: str, tp: int, *, load: tuple[float, int, float]) -> Step:
+    batch, new, context = load
     flops = 2 * active_params(model) * batch * new / tp
     weights = BYTES[dtype] * read_params(model, batch * new) / tp
-    moved = weights + batch * kv_bytes(model, context, kv_dtype, tp)
+    moved = weights + batch * kv_bytes(model, context, case.kv_dtype, tp)
     return Step(flops, moved, flops / peak(case, dtype), moved / case.bandwidth)
 
 
@@ -216,8 +213,8 @@ def draft_step_s(case: Case, batch: float, context: float) -> float:
     """Seconds of one draft step."""
     seconds = case.ratio * target_step(case, batch, 1, context).seconds
     if case.draft is not None:
-        sizes = case.draft_dtype, case.kv_dtype, case.draft_tp
-        seconds += _step(case, case.draft, sizes, batch, 1, context).seconds
+        load = batch, 1, context
+        seconds += _step(case, case.draft, case.draft_dtype, case.draft_tp, load=load).seconds
     return seconds
 
 

@@ -134,13 +134,9 @@ TARGET = oracle.Model(planned_params=1e9, planned_kv_bytes=1e5, planned_stored=1
 DRAFT = oracle.Model(planned_params=1e8, planned_kv_bytes=1e4, planned_stored=1e8)
 # 1e14 FLOP/s over 1e12 B/s: a ridge of 100 FLOP/B. A step of the target at batch 1 and 1,000
 # tokens moves 2e9 + 1e8 bytes in 2.1 ms and computes for 0.02 ms.
-PAIR = oracle.Case(
-    target=TARGET, draft=DRAFT, rates={"bf16": 1e14}, bandwidth=1e12, memory=1e10
-)
+PAIR = oracle.Case(target=TARGET, draft=DRAFT, rates={"bf16": 1e14}, bandwidth=1e12, memory=1e10)
 FREE = oracle.Case(target=TARGET, rates={"bf16": 1e14}, bandwidth=1e12, memory=1e10)
-PLAIN = oracle.Case(
-    target=TARGET, drafts=False, rates={"bf16": 1e14}, bandwidth=1e12, memory=1e10
-)
+PLAIN = oracle.Case(target=TARGET, drafts=False, rates={"bf16": 1e14}, bandwidth=1e12, memory=1e10)
 
 
 # --- strategies ------------------------------------------------------------------------------

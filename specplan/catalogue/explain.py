@@ -44,7 +44,7 @@ def within(path: KeyPath) -> str:
 def explain(document: Document, error: ValidationError) -> InputError:
     """The first complaint as an error; a value is never quoted at length."""
     first = error.errors(include_url=False, include_context=True)[0]
-    path = _written(document, first["loc"])
+    path: KeyPath = first["loc"]
     if first["type"] == "missing":
         what = f"missing key '{label(path)}'{within(path[:-1])}"
         return InputError(what, where=document.where(path[:-1]))
@@ -52,15 +52,6 @@ def explain(document: Document, error: ValidationError) -> InputError:
     where: Where = document.where(path)
     expected = expected or first["msg"].removeprefix("Input should be ")
     return InputError(f"{label(path)} {what}", where=where, expected=expected, hint=hint)
-
-
-def _written(document: Document, loc: KeyPath) -> KeyPath:
-    """The path in the file: where a list was written as its only item there is no [0]."""
-    path: KeyPath = ()
-    for part in loc:
-        if part != 0 or (*path, part) in document.positions:
-            path = (*path, part)
-    return path
 
 
 def _words(kind: str, value: object, context: Mapping[str, object]) -> tuple[str, str, str]:

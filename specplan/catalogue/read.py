@@ -61,7 +61,11 @@ class Document:
     sha256: str
 
     def where(self, path: KeyPath, *, key: bool = False) -> Where:
-        """The place of the value (or of its key) at `path`, or of the nearest parent there is."""
+        """The place of the value (or of its key) at `path`, or of the nearest parent there is.
+
+        A value that stands for a list of one is its own first item.
+        """
+        path = self._written(path)
         for length in range(len(path), -1, -1):
             parent = path[:length]
             if key and parent in self.key_positions:
@@ -69,6 +73,14 @@ class Document:
             if parent in self.positions:
                 return Where(self.name, *self.positions[parent])
         return Where(self.name)
+
+    def _written(self, path: KeyPath) -> KeyPath:
+        """The path without indices into what is no list."""
+        written: KeyPath = ()
+        for part in path:
+            if part != 0 or (*written, part) in self.positions:
+                written = (*written, part)
+        return written
 
 
 def read_file(path: Path | Traversable, name: str | None = None) -> Document:

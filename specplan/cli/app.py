@@ -6,38 +6,33 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-EPILOG = "Exit: 0 answered; 1 the answer is no; 2 usage or bad input; 3 internal; 130 Ctrl-C."
+from specplan.cli.help import Sections
+
+EPILOG = """\
+Exit: 0 answered, 1 the answer is no, 2 usage or bad input, 3 internal or cannot write,
+130 Ctrl-C, 141 closed pipe. specplan COMMAND --help has examples."""
 SECTIONS = {
     "Decide": ("specplan.cli.decide", ("sweep", "best-k", "gate", "memory")),
+    "Guard and share": ("specplan.cli.guard", ("init", "check")),
     "Trust": ("specplan.cli.trust", ("exactness",)),
     "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "schema")),
 }
 
 
-class Sections(TyperGroup):
-    """Lists commands under their section's title, in the order they were added."""
+_ORDER = [name for _, names in SECTIONS.values() for name in names]
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Writes one definition list for each section."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            found = self.get_command(ctx, name)
-            if found is not None and not found.hidden:
-                panel = str(getattr(found, "rich_help_panel", None) or "Commands")
-                sections.setdefault(panel, []).append((name, found.get_short_help_str(60)))
-        for panel, rows in sections.items():
-            with formatter.section(panel):
-                formatter.write_dl(rows)
+
+class Program(Sections):
+    """The whole program; typer puts commands before groups of commands, the page does not."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002
-        """In the order of SECTIONS, not of the alphabet."""
-        return list(self.commands)
+        """In the order of SECTIONS."""
+        return sorted(self.commands, key=_ORDER.index)
 
 
 app = typer.Typer(
-    cls=Sections,
+    cls=Program,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -55,7 +50,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def top(
-    version: Annotated[  # noqa: ARG001 - the callback acts on it
+    version: Annotated[
         bool,
         typer.Option(
             "-V", "--version", help="Print the version.", callback=_print_version, is_eager=True

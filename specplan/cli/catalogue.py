@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from specplan.cli import complete
+from specplan.cli.help import Command, Sections
 from specplan.cli.options import Folders, Out, command
 from specplan.errors import UsageError
 
@@ -14,19 +16,37 @@ if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue, Loaded
     from specplan.questions.cards import Card, Filed
 
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names, aliases or files.")]
+Accelerators = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME", help="Names, aliases or files.", autocompletion=complete.hardware
+    ),
+]
+Models = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME", help="Names, aliases or files.", autocompletion=complete.models),
+]
+EXAMPLES = {
+    "hardware list": "specplan hardware list",
+    "hardware show": "specplan hardware show h100\nspecplan hardware show h100 h200 b200",
+    "models list": "specplan models list",
+    "models show": "specplan models show llama-3-8b\nspecplan models show llama-3-8b qwen3-8b",
+    "schema": "specplan schema plan\nspecplan schema hardware -o hardware.schema.json",
+}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
     """Adds one of this file's commands, or a group of them."""
     if name == "schema":
-        app.command(name, rich_help_panel=panel)(command(schema))
+        epilog = EXAMPLES[name]
+        app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog)(command(schema))
         return
     about, verbs = GROUPS[name]
-    group = typer.Typer(cls=app.info.cls, rich_markup_mode=None, help=about)
+    group = typer.Typer(cls=Sections, rich_markup_mode=None, help=about)
     group.callback(invoke_without_command=True)(_asks_for_verb)
     for verb, function in verbs.items():
-        group.command(verb)(command(function))
+        epilog = EXAMPLES[f"{name} {verb}"]
+        group.command(verb, cls=Command, epilog=epilog)(command(function))
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 
@@ -45,7 +65,7 @@ def hardware_list(*, folders: Folders, out: Out) -> int:
     return show(list_hardware([_filed(card) for card in _opened(folders).every(Hardware)]), out)
 
 
-def hardware_show(names: Names, *, folders: Folders, out: Out) -> int:
+def hardware_show(names: Accelerators, *, folders: Folders, out: Out) -> int:
     """One accelerator with its sources, or several side by side."""
     from specplan.cli.show import show
     from specplan.questions.showing import show_hardware
@@ -63,7 +83,7 @@ def models_list(*, folders: Folders, out: Out) -> int:
     return show(list_models([_filed(card) for card in _opened(folders).every(Model)]), out)
 
 
-def models_show(names: Names, *, folders: Folders, out: Out) -> int:
+def models_show(names: Models, *, folders: Folders, out: Out) -> int:
     """One model with its derived counts and sources, or several side by side."""
     from specplan.cli.show import show
     from specplan.questions.showing import show_models

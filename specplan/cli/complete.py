@@ -55,11 +55,14 @@ def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _cards(kind: str, ctx: typer.Context) -> list[str]:
-    """Names of packaged cards and those in the user's folders; none from a folder that is none."""
+    """Names of packaged cards and, if all of them can be read, those in the user's folders."""
     from specplan.catalogue.folders import entries, user_folders
 
+    extra = ctx.params.get("catalogue") or ()
     with suppress(SpecplanError, OSError):
-        return list(entries(kind, user_folders(ctx.params.get("catalogue") or ())))
+        return list(entries(kind, user_folders(extra)))
+    with suppress(SpecplanError, OSError):
+        return list(entries(kind, ()))
     return []
 
 

@@ -7,28 +7,83 @@ from typing import Annotated
 
 import typer
 
+from specplan.cli import complete
+from specplan.cli.help import Command
 from specplan.cli.options import Candidates, Load, Out, PlanFile, What, command, typed
+from specplan.cli.values import number, whole
 
 Mix = Annotated[
     list[str] | None,
-    typer.Option("--mix", help="A workload of a traffic mix: 3,alpha=0.8,context=2k (repeatable)."),
+    typer.Option(
+        "--mix",
+        metavar="PART",
+        help="A workload of a traffic mix: 3,alpha=0.8,context=2k (repeatable).",
+    ),
 ]
-
+Objective = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        metavar="GOAL",
+        help="latency, throughput or cost.",
+        autocompletion=complete.among(*complete.OBJECTIVES),
+    ),
+]
+Need = Annotated[
+    float | None,
+    typer.Option(
+        "--need",
+        metavar="X",
+        help="Wanted speedup: what must the drafter reach?",
+        parser=number("--need"),
+    ),
+]
+Accepted = Annotated[
+    int | None,
+    typer.Option(
+        "--accepted",
+        metavar="N",
+        help="Accepted tokens counted at -k; with --drafted, in place of -a.",
+        parser=whole("--accepted"),
+    ),
+]
+Drafted = Annotated[
+    int | None,
+    typer.Option(
+        "--drafted", metavar="N", help="Drafted tokens counted.", parser=whole("--drafted")
+    ),
+]
 
 # What --need asks of a drafter that nobody named: at the very least.
 ANY_DRAFTER = {"draft": "free", "acceptance": "1"}
+EXAMPLES = {
+    "sweep": """\
+specplan sweep
+specplan sweep -t llama-3.3-70b -d llama-3.2-1b -g h100,h200 --tp 4 -b 1:64:x4
+specplan sweep -b 1:256 -a 0.5:0.95:0.05 -k 1:16 -o sweep.csv""",
+    "best-k": """\
+specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -c 8k -a 0.7
+specplan best-k -t llama-3-8b -d ratio:0.05 -g h100 -a 0.5:0.95:0.05
+specplan best-k -t llama-3-8b -g h100 -b 16 --need 1.5""",
+    "gate": """\
+specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
+specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8""",
+    "memory": """\
+specplan memory -t llama-3-8b -d llama-3.2-1b -g h100
+specplan memory -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -c 8k""",
+}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
     """Adds one of this file's commands."""
-    function = globals()[name.replace("-", "_")]
-    app.command(name, rich_help_panel=panel)(command(function))
+    function = command(globals()[name.replace("-", "_")])
+    app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)
 
 
 def sweep(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
     """Speedup over batch, context, acceptance and k."""
-    from specplan.cli.scenario import GOLDEN, build
     from specplan.cli.plans import catalogue_of, plan_of
+    from specplan.cli.scenario import GOLDEN, build
     from specplan.cli.show import show
     from specplan.questions.sweep import sweep as question
 
@@ -41,18 +96,12 @@ def sweep(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
 
 def best_k(
     plan: PlanFile = None,
-    mix: Mix = None,
-    objective: Annotated[
-        str, typer.Option("--objective", help="latency, throughput or cost.")
-    ] = "latency",
-    need: Annotated[
-        float | None, typer.Option("--need", help="Wanted speedup: what must the drafter reach?")
-    ] = None,
-    accepted: Annotated[
-        int | None, typer.Option("--accepted", help="Accepted tokens counted at -k; with --drafted.")
-    ] = None,
-    drafted: Annotated[int | None, typer.Option("--drafted", help="Drafted tokens counted.")] = None,
     *,
+    mix: Mix = None,
+    objective: Objective = "latency",
+    need: Need = None,
+    accepted: Accepted = None,
+    drafted: Drafted = None,
     what: What,
     load: Load,
     candidates: Candidates,
@@ -69,16 +118,14 @@ def best_k(
         counted(typed(what, load), accepted, drafted),
         catalogue=catalogue_of(what),
         plan=plan_of(plan, without=("k",)),
-        defaults=ANY_DRAFTER if need else None,
+        defaults=ANY_DRAFTER if need is not None else None,
         k_max=candidates.k_max,
         mix=mix or (),
     )
     return show(question(scenario, objective=objective, need=need), out)
 
 
-def gate(
-    plan: PlanFile = None, *, what: What, load: Load, candidates: Candidates, out: Out
-) -> int:
+def gate(plan: PlanFile = None, *, what: What, load: Load, candidates: Candidates, out: Out) -> int:
     """Which k at which batch; up to which load does it pay?"""
     from specplan.cli.plans import catalogue_of, plan_of
     from specplan.cli.scenario import build
@@ -92,6 +139,9 @@ def gate(
         unused=("k", "batch"),
         k_max=candidates.k_max,
     )
+    if load.batch:
+        unused = "gate goes through every batch that fits; --batch is not used"
+        scenario = replace(scenario, notes=(*scenario.notes, unused))
     return show(question(scenario), out)
 
 

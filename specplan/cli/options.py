@@ -8,63 +8,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
-from functools import wraps
+from copy import copy
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache, wraps
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
 from specplan.cli import complete
-from specplan.errors import UsageError, Where, placed, unknown
-from specplan.visible import visible
+from specplan.cli.values import colour, format_name, one_dash, whole
 
 Texts = list[str] | None
-LARGEST = 1e15  # whole numbers from here on are no longer exact as floats
-
-
-def whole(option: str) -> Callable[[object], int]:
-    """Reads a whole number by our own grammar: typer's takes 1_0 and any number of digits."""
-
-    def read(text: object) -> int:
-        value = number(option)(text)
-        if value != int(value) or abs(value) > LARGEST:
-            raise UsageError(
-                f"{visible(str(text), 60)} is no whole number in reach", where=Where(option)
-            )
-        return int(value)
-
-    return read
-
-
-def number(option: str) -> Callable[[object], float]:
-    """Reads a finite number by our own grammar."""
-
-    def read(text: object) -> float:
-        from specplan.units import parse_number
-
-        with placed(Where(option)):
-            return parse_number(str(text))
-
-    return read
-
-
-def _format(text: str) -> str:
-    from specplan.render import FORMATS
-
-    if text not in {"auto", *FORMATS}:
-        raise unknown("format", text, ["auto", *FORMATS], where=Where("--format"))
-    return text
-
-
-def _colour(text: str) -> str:
-    if text not in complete.COLOURS:
-        raise unknown("colour", text, complete.COLOURS, where=Where("--color"))
-    return text
-
-
-def _one_dash(text: str) -> str:
-    raise UsageError(f"-tp {text} is spelt with two dashes", hint=f"write --tp {text}")
-
 
 Catalogues = Annotated[
     Texts,
@@ -108,10 +62,10 @@ class What:
             autocompletion=complete.hardware,
         ),
     ] = None
-    tp: Annotated[
-        Texts, typer.Option("--tp", metavar="N", help="GPUs that share the target.")
-    ] = None
-    tp_misspelt: Annotated[str | None, typer.Option("-tp", hidden=True, parser=_one_dash)] = None
+    tp: Annotated[Texts, typer.Option("--tp", metavar="N", help="GPUs that share the target.")] = (
+        None
+    )
+    tp_misspelt: Annotated[str | None, typer.Option("-tp", hidden=True, parser=one_dash)] = None
     draft_tp: Annotated[
         Texts,
         typer.Option("--draft-tp", metavar="N", help="GPUs that share the drafter; tp if absent."),
@@ -169,7 +123,7 @@ class Folders:
 class Load:
     """The workload: axes such as 1,16 or 1:8 or 0.5:0.95:0.05 or 1:256:x2."""
 
-    title: ClassVar[str] = "Workload, an AXIS being 4 or 1,16 or 1:8 or 0.5:0.9:0.1 or 1:256:x2"
+    title: ClassVar[str] = "Workload (AXIS: 4 or 1,16 or 1:8 or 0.5:0.95:0.05 or 1:256:x2)"
 
     batch: Annotated[
         Texts,
@@ -203,9 +157,7 @@ class Load:
     ] = None
     isl: Annotated[
         str | None,
-        typer.Option(
-            "--isl", metavar="N", help="Prompt tokens; with --osl instead of --context."
-        ),
+        typer.Option("--isl", metavar="N", help="Prompt tokens; with --osl instead of --context."),
     ] = None
     osl: Annotated[str | None, typer.Option("--osl", metavar="N", help="Output tokens.")] = None
 
@@ -235,7 +187,7 @@ class Out:
             "--format",
             metavar="FORMAT",
             help="auto, table, plain, markdown, json, csv; for check also github, junit, sarif.",
-            parser=_format,
+            parser=format_name,
             autocompletion=complete.attribute("specplan.render", "FORMATS", "auto"),
         ),
     ] = "auto"
@@ -250,38 +202,28 @@ class Out:
             "--color",
             metavar="WHEN",
             help="auto, always or never.",
-            parser=_colour,
+            parser=colour,
             autocompletion=complete.among(*complete.COLOURS),
         ),
     ] = "auto"
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False
 
 
-PlanFile = Annotated[
-    str | None, typer.Argument(metavar="PLAN", help="A plan; flags override it.")
-]
+PlanFile = Annotated[str | None, typer.Argument(metavar="PLAN", help="A plan; flags override it.")]
 
 
 def command(function: Callable[..., int]) -> Callable[..., int]:
     """The command with one parameter per option, for typer to read."""
     signature = inspect.signature(function)
     hints = get_type_hints(function, include_extras=True)
-    groups = {n: hints[n] for n in signature.parameters if hasattr(hints[n], "__dataclass_fields__")}
+    groups = {n: hints[n] for n in signature.parameters if is_dataclass(hints[n])}
     flat: dict[str, inspect.Parameter] = {}
     for name, parameter in signature.parameters.items():
-        if name not in groups:
+        if name in groups:
+            flat |= {p.name: p for p in _parameters(groups[name])}
+        else:
             flat[name] = parameter.replace(
                 annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY
-            )
-            continue
-        field_hints = get_type_hints(groups[name], include_extras=True)
-        for field in fields(groups[name]):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            flat[field.name] = inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=field_hints[field.name],
             )
 
     @wraps(function)
@@ -296,8 +238,29 @@ def command(function: Callable[..., int]) -> Callable[..., int]:
         parameters=list(flat.values()), return_annotation=int
     )
     called.__annotations__ = {n: p.annotation for n, p in flat.items()} | {"return": int}
-    del called.__wrapped__  # type: ignore[attr-defined]
+    del called.__wrapped__
     return called
+
+
+@cache  # resolving hints takes most of the time that this file takes
+def _parameters(group: Any) -> tuple[inspect.Parameter, ...]:  # noqa: ANN401 - any of the above
+    """One keyword for each field of a group of options, under the group's title on help pages."""
+    hints = get_type_hints(group, include_extras=True)
+    return tuple(
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=_titled(hints[field.name], group.title),
+        )
+        for field in fields(group)
+    )
+
+
+def _titled(hint: Any, title: str) -> Any:  # noqa: ANN401 - a hint is no type to a type checker
+    option = copy(hint.__metadata__[0])
+    option.rich_help_panel = title
+    return Annotated[hint.__origin__, option]
 
 
 def typed(*groups: object) -> dict[str, tuple[str, ...]]:
@@ -306,6 +269,6 @@ def typed(*groups: object) -> dict[str, tuple[str, ...]]:
     for group in groups:
         for field in fields(group):  # type: ignore[arg-type]
             value = getattr(group, field.name)
-            if value and field.name != "catalogue":
+            if value is not None and field.name != "catalogue":
                 found[field.name] = (value,) if isinstance(value, str) else tuple(value)
     return found

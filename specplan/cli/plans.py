@@ -10,7 +10,8 @@ from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.catalogue.store import Catalogue
 from specplan.cli.options import What
-from specplan.cli.scenario import PlanRead, load
+from specplan.cli.planned import PlanRead
+from specplan.cli.scenario import load
 from specplan.domain.plan import Plan
 from specplan.errors import InputError, UsageError
 from specplan.visible import visible
@@ -40,7 +41,11 @@ def plan_of(text: str | None, *, without: Sequence[str] = ()) -> PlanRead | None
 
 def read_plan(path: Path) -> PlanRead:
     """The plan in a file."""
-    document = read_file(path)
+    return plan_in(read_file(path), path.parent)
+
+
+def plan_in(document: Document, folder: Path) -> PlanRead:
+    """The plan in a document, whose paths start from `folder`."""
     header = document.data.get("schema")
     if header != PLAN_HEADER:
         shown = f"'{visible(str(header), 60)}'" if header is not None else "missing"
@@ -48,7 +53,7 @@ def read_plan(path: Path) -> PlanRead:
             f"schema is {shown}", where=document.where(("schema",)), expected=f"'{PLAN_HEADER}'"
         )
     _pasted_list(document.data.get("workload"), document)
-    return PlanRead(bind(document, Plan), document)
+    return PlanRead(bind(document, Plan), document, folder)
 
 
 def _pasted_list(workload: object, document: Document) -> None:

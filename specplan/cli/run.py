@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from specplan.errors import SpecplanError, UsageError
 from specplan.visible import visible
@@ -95,9 +97,19 @@ def _usage(error: BaseException, message: str) -> str:
     if not hasattr(error, "possibilities"):
         what = " ".join(message.split()).rstrip(".")
         return f"{what[:1].lower()}{what[1:]}; {page}"
-    near = error.possibilities or ()
-    hint = f"did you mean '{sorted(near, key=len)[0]}'?" if near else page
-    return str(UsageError(f"unknown option '{getattr(error, 'option_name', '')}'", hint=hint))
+    wrong = str(getattr(error, "option_name", ""))
+    if context is not None and context.parent is None:
+        hint = "options come after the command"
+    else:
+        hint = _near(wrong, getattr(getattr(context, "command", None), "params", ())) or page
+    return str(UsageError(f"unknown option '{wrong[:60]}'", hint=hint))
+
+
+def _near(wrong: str, parameters: Sequence[Any]) -> str:
+    """The long option meant, the dashes left out of the comparison: they are alike in all."""
+    known = {o.lstrip("-"): o for p in parameters for o in p.opts if o.startswith("--")}
+    near = difflib.get_close_matches(wrong.lstrip("-"), known, n=1)
+    return f"did you mean '{known[near[0]]}'?" if near else ""
 
 
 def _say(line: str) -> None:

@@ -6,26 +6,26 @@ every keyword is an option, every value its text or number.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from specplan.catalogue.store import Catalogue, Loaded, user_folders
+from specplan.catalogue.folders import user_folders
+from specplan.catalogue.store import Catalogue, Loaded
 from specplan.cli import grammar
+from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
 from specplan.domain.engine import ENGINES, Engine
 from specplan.domain.scenario import Input, Part, Scenario, Setup
 from specplan.errors import UsageError, Where, placed, unknown
-from specplan.units import people
 from specplan.visible import visible
 
 if TYPE_CHECKING:
-    from specplan.catalogue.read import Document
     from specplan.domain.hardware import Hardware
     from specplan.domain.model import Model
-    from specplan.domain.plan import MixPart, Plan
 
 # The scenario that sweep has of its own: the article's table.
 GOLDEN = {
@@ -50,21 +50,14 @@ QUESTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The texts of one axis, and who gave them."""
+class Cards(Protocol):
+    """Where names become cards: a catalogue, or one that remembers what it gave."""
 
-    texts: tuple[str, ...]
-    origin: str
-    where: Where
+    def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
+        """The accelerator of that name, alias or path."""
 
-
-@dataclass(frozen=True, slots=True)
-class PlanRead:
-    """A plan and the document that it was read from."""
-
-    plan: Plan
-    document: Document
+    def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
+        """The model of that name, alias or path."""
 
 
 def load(*folders: str) -> Catalogue:
@@ -78,7 +71,7 @@ def scenario(
     k_max: int = 16,
     **options: str | float | Sequence[str | float],
 ) -> Scenario:
-    """The scenario of the named options: scenario(target="llama-3-8b", batch=[1, 16], ...).
+    """The scenario of the named options, such as target="llama-3-8b" or batch=[1, 16].
 
     Names are those of the command line with underscores; values are texts of its grammar, numbers,
     or lists of either. target, draft, hardware and acceptance have no default.
@@ -96,7 +89,7 @@ def scenario(
 def build(
     flags: Mapping[str, Sequence[str]],
     *,
-    catalogue: Catalogue,
+    catalogue: Cards,
     plan: PlanRead | None = None,
     defaults: Mapping[str, str] | None = None,
     needs: Iterable[str] = ("target", "draft", "hardware", "acceptance"),
@@ -108,9 +101,12 @@ def build(
 
     `unused` are axes whose defaults the question does not rest on.
     """
+    if not 1 <= k_max <= grammar.LARGEST_K:
+        expected = f"1 to {grammar.LARGEST_K}"
+        raise UsageError(f"{k_max} is out of range", where=Where("--k-max"), expected=expected)
     asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
     for name in needs:
-        if name not in asked and not (name == "acceptance" and (mix or _mixes(plan))):
+        if name not in asked and not (name == "acceptance" and (mix or mixes(plan))):
             raise _missing(name)
     resolver = _Resolver(catalogue, asked)
     setups = resolver.setups()
@@ -141,7 +137,7 @@ def _merge(
 ) -> dict[str, Given]:
     asked = {n: Given((t,), "default", Where(_flag(n))) for n, t in defaults.items()}
     if plan is not None:
-        asked.update(_planned(plan))
+        asked.update(planned(plan))
     asked.update({n: Given(tuple(t), "flag", Where(_flag(n))) for n, t in flags.items()})
     if "isl" in asked or "osl" in asked:
         asked["context"] = _from_lengths(asked)
@@ -163,7 +159,8 @@ def _from_lengths(asked: Mapping[str, Given]) -> Given:
 
 
 def _one_length(asked: Mapping[str, Given], name: str) -> float:
-    values = grammar.contexts(asked[name].texts)
+    with placed(asked[name].where):
+        values = grammar.contexts(asked[name].texts)
     if len(values) != 1:
         raise UsageError(f"{name} is one length, not {len(values)}", where=asked[name].where)
     return values[0]
@@ -172,34 +169,6 @@ def _one_length(asked: Mapping[str, Given], name: str) -> float:
 def _growth(asked: Mapping[str, Given]) -> float:
     """What is still to come when a sequence is at its average length: half of its output."""
     return _one_length(asked, "osl") / 2 if "osl" in asked else 0.0
-
-
-def _planned(plan: PlanRead) -> dict[str, Given]:
-    """The axes of a plan, each with its place in the file."""
-    found: dict[str, Given] = {}
-    name = plan.document.name
-
-    def take(key: str, texts: tuple[str, ...] | None, path: tuple[str | int, ...]) -> None:
-        if texts is not None:
-            found[key] = Given(texts, name, plan.document.where(path))
-
-    for key in ("target", "draft", "hardware", "tp", "draft_tp", "engine", "k"):
-        take(key, getattr(plan.plan, key), (key,))
-    for key in ("dtype", "draft_dtype", "kv_dtype"):
-        take(key, getattr(plan.plan, key), (key,))
-    workload = plan.plan.workload
-    if workload is not None:
-        take("batch", workload.batch, ("workload", "batch"))
-        take("context", workload.context, ("workload", "context"))
-        take("acceptance", workload.alpha, ("workload", "alpha"))
-        if workload.acceptance is not None:
-            take("acceptance", (workload.acceptance,), ("workload", "acceptance"))
-    return found
-
-
-def _mixes(plan: PlanRead | None) -> tuple[MixPart, ...]:
-    workload = plan.plan.workload if plan else None
-    return workload.mix or () if workload else ()
 
 
 def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]:
@@ -211,26 +180,30 @@ def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]
     return [f"by default: {', '.join(names)}"] if names else []
 
 
-def _parts(mix: Sequence[str], plan: PlanRead | None, asked: Mapping[str, Given]) -> tuple[Part, ...]:
+def _parts(
+    mix: Sequence[str], plan: PlanRead | None, asked: Mapping[str, Given]
+) -> tuple[Part, ...]:
     typed = [grammar.mix_part(text) for text in mix]
-    planned = [
+    from_plan = [
         {f.name: str(v) for f in fields(p) if (v := getattr(p, f.name)) is not None}
-        for p in _mixes(plan)
+        for p in mixes(plan)
     ]
     base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
-    return tuple(grammar.part(p, base) for p in (typed or planned))
+    where = Where("--mix") if typed or plan is None else plan.document.where(("workload", "mix"))
+    with placed(where):
+        return tuple(grammar.part(p, base) for p in (typed or from_plan))
 
 
 @dataclass(slots=True)
 class _Resolver:
     """Looks up names once each and remembers what the answer rests on."""
 
-    catalogue: Catalogue
+    catalogue: Cards
     asked: Mapping[str, Given]
     inputs: dict[str, Input]
     notes: list[str]
 
-    def __init__(self, catalogue: Catalogue, asked: Mapping[str, Given]) -> None:
+    def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
         self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
 
     def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
@@ -286,6 +259,14 @@ class _Resolver:
         return loaded.card
 
     def _hardware(self, name: str) -> Hardware:
+        counted = re.fullmatch(r"(\d+)x(.+)", name)
+        if counted:
+            raise UsageError(
+                f"'{visible(name, 60)}' counts GPUs",
+                where=self.asked["hardware"].where,
+                expected="a name; tp counts",
+                hint=f"write -g {visible(counted[2], 60)} --tp {counted[1]}",
+            )
         loaded = self.catalogue.hardware(name, self.asked["hardware"].where)
         self._record("hardware", loaded)
         return loaded.card
@@ -310,9 +291,7 @@ class _Resolver:
         while key in self.inputs and self.inputs[key].value != loaded.card.name:
             key, number = f"{field}_{number}", number + 1
         origin = f"{loaded.origin.path} ({self.asked[field].origin})"
-        self.inputs[key] = Input(
-            value=loaded.card.name, origin=origin, sha256=loaded.origin.sha256
-        )
+        self.inputs[key] = Input(value=loaded.card.name, origin=origin, sha256=loaded.origin.sha256)
         if loaded.hides is not None:
             self.notes.append(
                 f"{loaded.card.name} is read from {visible(loaded.origin.path)}, "

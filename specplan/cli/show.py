@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from specplan.domain.answer import Answer, Chunk
-from specplan.errors import OutputError, UsageError, Where, unknown
+from specplan.errors import UsageError, Where
 from specplan.files import writing
 from specplan.visible import visible
 
@@ -18,12 +19,8 @@ if TYPE_CHECKING:
     from specplan.cli.options import Out
     from specplan.render.look import Look
 
-COLOURS = ("auto", "always", "never")
 LONG_ROWS = 100_000  # from here on a terminal gets a progress bar
-
-
-class ClosedPipe(Exception):  # noqa: N818 - not an error: the reader has seen enough
-    """Whoever read our standard output went away."""
+STREAMED = ("csv", "json")  # formats that write while rows are made
 
 
 def show(answer: Answer, out: Out, *, auto: str = "") -> int:
@@ -33,19 +30,20 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
     """
     from specplan.render import renderer
 
+    path = _path(out)
     name = format_name(out, auto)
     write = renderer(name)
-    answer = replace(answer, table=replace(answer.table, chunks=_counted(answer, out)))
-    if out.output and out.output != "-":
-        path = Path(out.output)
+    if path:
         _refuse_inputs(path, answer)
-        with writing(path) as file:
-            write(answer, file, look(out, file))
-    else:
-        _to_stdout(answer, out, write)
+    if _watched(answer, out, name):
+        answer = _counted(answer)
+    target: AbstractContextManager[TextIO] = writing(path) if path else nullcontext(sys.stdout)
+    with target as stream:
+        write(answer, stream, look(out, stream))
+        stream.flush()
     if not out.quiet:
         for note in answer.notes:
-            print(f"specplan: {visible(note)}", file=sys.stderr)
+            sys.stderr.write(f"specplan: {visible(note)}\n")
     return 0 if answer.ok else 1
 
 
@@ -53,29 +51,25 @@ def format_name(out: Out, auto: str = "") -> str:
     """The format: asked for, or the suffix of the output file, or what suits the stream."""
     from specplan.render import SUFFIXES
 
+    path = _path(out)
     if out.format != "auto":
         return out.format
-    if out.output and out.output != "-":
-        suffix = Path(out.output).suffix
-        if suffix not in SUFFIXES:
+    if path:
+        if path.suffix not in SUFFIXES:
             raise UsageError(
-                f"the suffix '{visible(suffix, 20)}' names no format",
+                f"the suffix '{visible(path.suffix, 20)}' names no format",
                 where=Where("--output"),
                 expected=f"one of {' '.join(SUFFIXES)}",
                 hint="or say -f",
             )
-        return SUFFIXES[suffix]
-    if auto:
-        return auto
-    return "table" if sys.stdout.isatty() else "plain"
+        return SUFFIXES[path.suffix]
+    return auto or ("table" if sys.stdout.isatty() or _coloured(out.color, False) else "plain")
 
 
 def look(out: Out, stream: TextIO) -> Look:
     """What the stream can carry: colour, width, characters beyond ASCII."""
     from specplan.render.look import Look
 
-    if out.color not in COLOURS:
-        raise unknown("colour", out.color, COLOURS, where=Where("--color"))
     terminal = stream.isatty()
     width = os.get_terminal_size(stream.fileno()).columns if terminal else None
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
@@ -92,34 +86,35 @@ def _coloured(wish: str, terminal: bool) -> bool:
     return terminal and os.environ.get("TERM") != "dumb"
 
 
-def _to_stdout(answer: Answer, out: Out, write) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    try:
-        write(answer, sys.stdout, look(out, sys.stdout))
-        sys.stdout.flush()
-    except BrokenPipeError as error:
-        raise ClosedPipe from error
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise OutputError(f"cannot write to standard output: {reason}") from error
+def _path(out: Out) -> Path | None:
+    """The file to write; None for standard output."""
+    if out.output == "":
+        raise UsageError("'' is no file", where=Where("--output"), hint="- is standard output")
+    return None if out.output in {None, "-"} else Path(str(out.output))
 
 
 def _refuse_inputs(path: Path, answer: Answer) -> None:
     """An output that is a card or plan read for this very answer would destroy it."""
-    if not path.exists():
+    if not path.is_file():
         return
     for used in answer.inputs.values():
-        source = Path(used.origin.split(" (")[0])
-        if source.is_file() and source.samefile(path):
-            raise UsageError(
-                f"{visible(str(path), 200)} is an input of this answer", where=Where("--output")
-            )
+        for origin in (used.origin, used.origin.rpartition(" (")[0]):
+            source = Path(origin)
+            if origin and source.is_file() and source.samefile(path):
+                shown = visible(str(path), 200)
+                raise UsageError(f"{shown} is an input of this answer", where=Where("--output"))
 
 
-def _counted(answer: Answer, out: Out):  # type: ignore[no-untyped-def]  # noqa: ANN202
-    """The table's chunks, counted by a progress bar when they are many and someone watches."""
-    chunks = answer.table.chunks
-    if answer.table.rows < LONG_ROWS or out.quiet or not sys.stderr.isatty():
-        return chunks
+def _watched(answer: Answer, out: Out, name: str) -> bool:
+    """Whether a progress bar is worth it and would not stand between the rows themselves."""
+    rows_on_screen = _path(out) is None and name in STREAMED and sys.stdout.isatty()
+    long = answer.table.rows >= LONG_ROWS and not out.quiet
+    return long and sys.stderr.isatty() and not rows_on_screen
+
+
+def _counted(answer: Answer) -> Answer:
+    """The answer with a progress bar on stderr that counts its rows as they are made."""
+    chunks, total = answer.table.chunks, answer.table.rows
 
     def counted() -> Iterator[Chunk]:
         from rich.console import Console
@@ -131,11 +126,13 @@ def _counted(answer: Answer, out: Out):  # type: ignore[no-untyped-def]  # noqa:
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         with bar:
-            task = bar.add_task("rows", total=answer.table.rows)
+            task = bar.add_task("rows", total=total)
             for chunk in chunks():
                 yield chunk
                 bar.advance(task, len(next(iter(chunk.values()))))
 
-    return counted
+    return replace(answer, table=replace(answer.table, chunks=counted))

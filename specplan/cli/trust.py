@@ -6,33 +6,76 @@ from typing import Annotated
 
 import typer
 
+from specplan.cli import complete
+from specplan.cli.help import Command
 from specplan.cli.options import Out, command
+from specplan.cli.values import number, whole
 
-Probabilities = Annotated[
-    str | None, typer.Option(metavar="P,P,...", help="Probabilities; they sum to 1.")
+Target = Annotated[
+    str | None, typer.Option("--p", metavar="P,P,...", help="Probabilities of the target.")
 ]
+Draft = Annotated[
+    str | None, typer.Option("--q", metavar="P,P,...", help="Probabilities of the drafter.")
+]
+Vocabulary = Annotated[
+    int | None,
+    typer.Option(
+        "--vocabulary",
+        metavar="N",
+        help="Random p and q of this size, by --seed.",
+        parser=whole("--vocabulary"),
+    ),
+]
+Acceptance = Annotated[
+    float,
+    typer.Option(
+        "-a",
+        "--alpha",
+        metavar="X",
+        help="Acceptance at which tokens per pass are counted.",
+        parser=number("--alpha"),
+    ),
+]
+Trials = Annotated[
+    int,
+    typer.Option("--trials", metavar="N", help="Trials of each check.", parser=whole("--trials")),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="N", help="Seed of all randomness.", parser=whole("--seed")),
+]
+Plant = Annotated[
+    str | None,
+    typer.Option(
+        "--plant",
+        metavar="BUG",
+        help="Run the rule with a known bug: " + ", ".join(complete.BUGS) + ".",
+        autocompletion=complete.among(*complete.BUGS),
+    ),
+]
+EXAMPLES = {
+    "exactness": """\
+specplan exactness
+specplan exactness --p 0.5,0.3,0.2 --q 0.2,0.3,0.5 --trials 1000000
+specplan exactness --plant resample-from-target""",
+}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
     """Adds one of this file's commands."""
-    app.command(name, rich_help_panel=panel)(command(globals()[name]))
+    function = command(globals()[name])
+    app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)
 
 
 def exactness(
-    p: Probabilities = None,
-    q: Probabilities = None,
-    vocabulary: Annotated[
-        int | None, typer.Option("--vocabulary", help="Random p and q of this size, by --seed.")
-    ] = None,
-    alpha: Annotated[
-        float, typer.Option("-a", "--alpha", help="Acceptance at which tokens per pass are counted.")
-    ] = 0.7,
-    trials: Annotated[int, typer.Option("--trials", help="Trials of each check.")] = 200_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all randomness.")] = 0,
-    plant: Annotated[
-        str | None, typer.Option("--plant", metavar="BUG", help="Run the rule with a known bug.")
-    ] = None,
     *,
+    p: Target = None,
+    q: Draft = None,
+    vocabulary: Vocabulary = None,
+    alpha: Acceptance = 0.7,
+    trials: Trials = 200_000,
+    seed: Seed = 0,
+    plant: Plant = None,
     out: Out,
 ) -> int:
     """Is the accept/resample rule exact?"""

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from specplan.domain.card import Dtype
 from specplan.domain.model import Model
-from specplan.errors import UsageError
+from specplan.errors import SpecplanError, UsageError
+from specplan.units import parse_number
 
 
 class Drafter(Protocol):
@@ -119,8 +120,8 @@ class NoDrafter:
 
 def _ratio(argument: str) -> Drafter:
     try:
-        ratio = float(argument)
-    except ValueError:
+        ratio = parse_number(argument)
+    except SpecplanError:
         ratio = -1.0
     if not 0 <= ratio <= 10:
         raise UsageError(

@@ -31,5 +31,5 @@ class LockedPlan(Strict):
 class Lock(Strict):
     """The plans of one folder by file name."""
 
-    schema: Literal["lock/1"] = "lock/1"
+    schema: Literal["lock/1"]
     plans: dict[Text, LockedPlan]

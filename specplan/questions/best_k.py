@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Scalar, table_of
 from specplan.domain.scenario import Scenario
-from specplan.errors import UsageError
+from specplan.errors import UsageError, unknown
 from specplan.physics.choose import (
     BATCH_LIMIT,
     Crossing,
@@ -117,13 +118,15 @@ def best_k(
     `objective` is latency (TPOT at the batch asked), throughput (each arm at its own largest
     batch) or cost (arithmetic per token). `need` is a wanted speedup: what must the drafter reach?
     """
-    goal = Objective(objective)
+    goal = _objective(objective)
+    if need is not None and not 0 < need < math.inf:
+        raise UsageError(f"need is {need:g}", expected="a finite speedup above 0")
     if scenario.parts:
-        if goal is not Objective.LATENCY or need:
+        if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
         return best_for_mix(scenario)
     points = tuple(points_of(scenario))
-    if need and len(points) > 1:
+    if need is not None and len(points) > 1:
         raise UsageError(f"--need is about one workload, not {len(points)}")
     weighed = [weigh(point, scenario.candidates) for point in points]
     value: BestK | BestKs
@@ -145,6 +148,13 @@ def best_k(
         notes=scenario.notes,
         ok=ok,
     )
+
+
+def _objective(name: str) -> Objective:
+    try:
+        return Objective(name)
+    except ValueError:
+        raise unknown("objective", name, Objective) from None
 
 
 def points_of(scenario: Scenario) -> Iterator[Point]:
@@ -222,7 +232,7 @@ def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float |
         uncertain=under_uncertainty(point.acceptance, w.gain, np.asarray(w.k, float), best)
         if point.acceptance.sd
         else None,
-        need=what_is_needed(w, need) if need else None,
+        need=None if need is None else what_is_needed(w, need),
     )
 
 

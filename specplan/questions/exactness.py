@@ -24,6 +24,7 @@ from specplan.physics.rule import (
     REFERENCE_TARGET,
     Bug,
     SinglePosition,
+    check_seed,
     greedy,
     single,
 )
@@ -89,6 +90,7 @@ def exactness(
     target = np.asarray(REFERENCE_TARGET if p is None else p, np.float64)
     draft = np.asarray(REFERENCE_DRAFT if q is None else q, np.float64)
     bug = Bug(plant) if plant else None
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     position = single(target, draft, trials, rng, bug=bug)
     checks = tuple(_checks(target, draft, position, alpha, trials, rng, bug))

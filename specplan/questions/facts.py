@@ -16,7 +16,7 @@ from specplan.physics.memory import Bill
 from specplan.physics.tokens import expected_tokens
 from specplan.questions.mix import mixed_speedups
 from specplan.questions.weigh import Point, Weighed, weigh
-from specplan.rules.plans import Facts
+from specplan.rules.expected import Facts
 
 POINT_LIMIT = 100_000
 
@@ -101,7 +101,7 @@ def _facts(w: Weighed, k: int, words: _Words, *, drafting: bool, load: float) ->
         draft=setup.draft.label,
         hardware=setup.hardware.name,
         tp=setup.tp,
-        batch=point.batch,
+        batch=int(point.batch),
         context=point.context,
         alpha=point.acceptance.alpha,
         k=k,

@@ -77,7 +77,7 @@ COLUMNS = (
 def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
     """The bill of a setup at one context; the shortfall is that of `batch` with the drafter."""
     bill, model = memory_bill(setup, context), setup.draft.model
-    needed = float(bill.needed_bytes(batch, drafted=True))
+    missing = float(bill.needed_bytes(batch, drafted=True)) - bill.usable_bytes
     return MemoryBill(
         hardware=setup.where,
         memory_bytes=setup.hardware.memory,
@@ -95,7 +95,7 @@ def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
         largest_batch_plain=int(bill.largest_plain),
         largest_batch=int(bill.largest),
         sequences_lost=int(bill.largest_plain - bill.largest),
-        shortfall_bytes=max(needed - bill.usable_bytes, 0.0),
+        shortfall_bytes=max(missing, 1.0) if batch > bill.largest else 0.0,
     )
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from typing import TypeAlias
 
-from specplan.domain.answer import Scalar
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
-from specplan.domain.scenario import Scenario, Setup
-from specplan.errors import Where, did_you_mean
+from specplan.domain.scenario import Scenario
+from specplan.errors import Where
 from specplan.questions.facts import facts_of
 from specplan.rules import Finding
-from specplan.rules.plans import ABSENT, BY_KEY, EXPECTED, UNGUARDED, Expected, Facts, judge
+from specplan.rules.expected import Facts, judge
+from specplan.rules.plans import ABSENT, BY_KEY, UNGUARDED, UNREADABLE
 
 LOADS = "min_break_even_batch"
+MOST_SHOWN = 12
+
+Value: TypeAlias = float | str
+Names: TypeAlias = Mapping[str, frozenset[Value]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +29,7 @@ class Narrowed:
 
     text: str
     where: Where
-    items: tuple[frozenset[float | str], ...]
+    items: tuple[frozenset[Value], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +51,10 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Used:
-    """A card that a plan rests on, and where the plan names it."""
+    """A card that a plan rests on, its file, and where the plan names it."""
 
     card: Hardware | Model
+    path: str
     sha256: str
     where: Where
 
@@ -71,23 +76,33 @@ class Case:
     expectations: tuple[Expectation, ...]
     used: tuple[Used, ...]
 
+    @property
+    def cards(self) -> dict[str, Used]:
+        """The cards used, each under a name of its own."""
+        return dict(zip(told_apart([used.key for used in self.used]), self.used, strict=True))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A finding with its place; `name` says what of, `facts` and `found` what it looked at."""
+    """A finding with its place. `name` is the expectation's key, or what else it is about.
+
+    Of an expectation `facts` are the point that was looked at and `found` the figure there, in
+    `unit`; it may be infinite.
+    """
 
     finding: Finding
     where: Where
     name: str
-    limit: Scalar = None
+    holds: bool = False
+    limit: float | None = None
     found: float | None = None
     unit: str = ""
     facts: Facts | None = None
 
     @property
-    def fails(self) -> bool:
-        """Whether it makes the answer no."""
-        return self.finding.level == "error"
+    def unreadable(self) -> bool:
+        """Whether it says that a file was not checked at all."""
+        return self.finding.rule == UNREADABLE.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,76 +118,74 @@ class Judged:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """A name for each outcome, told apart by a number where two are the same."""
-        seen: dict[str, int] = {}
-        labels = []
-        for expectation in self.case.expectations:
-            label = expectation.label
-            seen[label] = seen.get(label, 0) + 1
-            labels.append(label if seen[label] == 1 else f"{label} #{seen[label]}")
-        return tuple(labels)
+        """A name for each outcome."""
+        return told_apart([expectation.label for expectation in self.case.expectations])
 
 
-def judged(case: Case, *, strict: bool = False) -> Judged:
+def told_apart(labels: Sequence[str]) -> tuple[str, ...]:
+    """The labels in order, those that have been before with their number: `fits`, `fits #2`."""
+    seen = Counter[str]()
+    told = []
+    for label in labels:
+        seen[label] += 1
+        told.append(label if seen[label] == 1 else f"{label} #{seen[label]}")
+    return tuple(told)
+
+
+def judged(case: Case) -> Judged:
     """What the plan's expectations come to."""
+    if not case.expectations:
+        nothing = Finding(UNGUARDED.id, UNGUARDED.level, "the plan expects nothing")
+        other = Outcome(finding=nothing, where=case.head, name=UNGUARDED.title)
+        return Judged(case=case, outcomes=(), others=(other,))
     loads = any(expectation.key == LOADS for expectation in case.expectations)
-    points = facts_of(case.scenario, loads=loads)
-    outcomes = tuple(_outcome(e, points, case, strict=strict) for e in case.expectations)
-    if outcomes:
-        return Judged(case=case, outcomes=outcomes)
-    nothing = Finding(UNGUARDED.id, "error" if strict else UNGUARDED.level, "nothing is expected")
-    return Judged(
-        case=case,
-        outcomes=(),
-        others=(Outcome(finding=nothing, where=case.head, name=UNGUARDED.title),),
-    )
+    points, called = facts_of(case.scenario, loads=loads), _names(case.scenario)
+    outcomes = (_outcome(e, points, called) for e in case.expectations)
+    return Judged(case=case, outcomes=tuple(outcomes))
 
 
-def _outcome(
-    expectation: Expectation, points: list[Facts], case: Case, *, strict: bool
-) -> Outcome:
+def _outcome(expectation: Expectation, points: list[Facts], called: Names) -> Outcome:
     for key, narrowed in expectation.at.items():
-        absent = _absent(key, narrowed, points, case)
-        if absent:
-            finding = Finding(ABSENT.id, ABSENT.level, f"{expectation.key} at {absent}")
+        lacking = _lacking(key, narrowed, points, called)
+        if lacking:
+            finding = Finding(ABSENT.id, ABSENT.level, f"{expectation.key} at {lacking}")
             return Outcome(finding=finding, where=narrowed.where, name=expectation.key)
-        points = [facts for facts in points if _values(key, facts, case) & _all(narrowed)]
-    rule = BY_KEY[expectation.key]
-    worst, finding = judge(rule, points, expectation.limit, expectation.text, strict=strict)
-    found = rule.found(worst)
+        wanted = frozenset().union(*narrowed.items)
+        points = [facts for facts in points if _values(key, facts, called) & wanted]
+    rule, limit = BY_KEY[expectation.key], expectation.limit
+    worst, finding = judge(rule, points, limit, expectation.text)
     return Outcome(
         finding=finding,
         where=expectation.where,
         name=expectation.key,
-        limit=expectation.limit,
-        found=found if math.isfinite(found) else None,
+        holds=rule.lack(rule.found(worst), limit) <= 0,
+        limit=limit,
+        found=rule.found(worst),
         unit=rule.unit,
         facts=worst,
     )
 
 
-def _all(narrowed: Narrowed) -> frozenset[float | str]:
-    return frozenset().union(*narrowed.items)
+def _names(scenario: Scenario) -> Names:
+    """Every name that a card of the plan answers to."""
+    cards = [
+        card for s in scenario.setups for card in (s.target, s.draft.model, s.hardware) if card
+    ]
+    return {card.name: frozenset({card.name, *card.aliases}) for card in cards}
 
 
-def _absent(key: str, narrowed: Narrowed, points: list[Facts], case: Case) -> str:
-    """What of one key of `at` is no point of the plan, in words; "" if all of it is."""
-    known = {value for facts in points for value in _values(key, facts, case)}
+def _values(key: str, facts: Facts, called: Names) -> frozenset[Value]:
+    """What one key of `at` may say to mean this point."""
+    value: Value = getattr(facts, key)
+    return called.get(value, frozenset({value})) if isinstance(value, str) else frozenset({value})
+
+
+def _lacking(key: str, narrowed: Narrowed, points: list[Facts], called: Names) -> str:
+    """What of one key of `at` is at none of the points, in words; "" if all of it is at some."""
+    known = {value for facts in points for value in _values(key, facts, called)}
     if all(item & known for item in narrowed.items):
         return ""
-    shown = sorted({_shown(key, facts) for facts in points}, key=_by_size)
-    guess = did_you_mean(narrowed.text, shown) if isinstance(next(iter(known)), str) else ""
-    what = f"{key} {narrowed.text}: the plan has no such point; it has {', '.join(shown[:12])}"
-    return what + (", ..." if len(shown) > 12 else "") + (f"; {guess}" if guess else "")
-
-
-def _by_size(text: str) -> tuple[float, str]:
-    try:
-        return float(text), ""
-    except ValueError:
-        return 0.0, text
-
-
-def _shown(key: str, facts: Facts) -> str:
-    value = getattr(facts, key)
-    return value if isinstance(value, str) else f"{value:.10g}"
+    there = list(dict.fromkeys(getattr(facts, key) for facts in points))
+    shown = ", ".join(v if isinstance(v, str) else f"{v:.10g}" for v in there[:MOST_SHOWN])
+    more = ", ..." if len(there) > MOST_SHOWN else ""
+    return f"{key} {narrowed.text}: no such point; the plan has {shown}{more}"

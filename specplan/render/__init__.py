@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FORMATS = {
     "table": "specplan.render.table:write",
     "plain": "specplan.render.plain:write",
+    "text": "specplan.render.plain:write",
     "markdown": "specplan.render.markdown:write",
     "json": "specplan.render.json_:write",
     "csv": "specplan.render.csv_:write",

@@ -1,122 +1,16 @@
 """What a plan may expect, and what else can be wrong with one.
 
-An expectation is one entry of EXPECTED and one field of `Expect` in specplan/domain/plan.py: what
-it looks at in the facts of a point, how far a figure lies on the wrong side of the limit, and how
-both are said.
+An expectation is one entry of EXPECTED and one field of `Expect` in specplan/domain/plan.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from specplan.rules import Finding, Level, Rule
+from specplan.rules import Rule
+from specplan.rules.expected import Expected, Facts, apart, as_told, at_least, at_most
 from specplan.units import people
-
-_MOST_DIGITS = 9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """One point of a plan at the plan's k, unrounded, in SI; `best_*` are at the best k there.
-
-    `point` names it in words, `setting` without its batch. `break_even_alpha` is +inf when no
-    drafter is good enough; `break_even_batch` is the first batch that loses, +inf when none that
-    fits does, 0 when none fits. `draft_bytes` are per GPU; `free_bytes` are negative when the
-    batch does not fit. With `bound`, no engine reaches `speedup` or undercuts `tpot_s`.
-    """
-
-    point: str
-    setting: str
-    target: str
-    draft: str
-    hardware: str
-    tp: int
-    batch: float
-    context: float
-    alpha: float
-    k: int
-    speedup: float
-    tpot_s: float
-    tokens_per_s: float
-    best_k: int
-    best_speedup: float
-    best_tpot_s: float
-    best_tokens_per_s: float
-    k_regret: float
-    break_even_alpha: float
-    break_even_batch: float
-    largest_batch: int
-    free_bytes: float
-    draft_bytes: float
-    bound: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expected(Rule):
-    """A key of `expect`. `lack` is how far `found` misses the limit, positive where it fails.
-
-    `say` puts a figure into words that differ from those of the other; `aside` follows a failure.
-    A `certain` figure does not depend on how fast anything is; `any_batch`: nor on the batch.
-    """
-
-    key: str
-    found: Callable[[Facts], float]
-    lack: Callable[[float, float], float]
-    say: Callable[[float, float], str]
-    aside: Callable[[Facts], str] = lambda _: ""
-    certain: bool = False
-    any_batch: bool = False
-
-
-def judge(
-    rule: Expected, points: Sequence[Facts], limit: float, text: str, *, strict: bool = False
-) -> tuple[Facts, Finding]:
-    """The worst of the points, and what the rule says of it; `text` is the limit as written.
-
-    What a bound promises is not sure to be kept; what it denies is sure to fail.
-    """
-    worst = max(points, key=lambda facts: rule.lack(rule.found(facts), limit))
-    found = rule.found(worst)
-    place = worst.setting if rule.any_batch else worst.point
-    said = f"{rule.key} {text}: {rule.say(found, limit)} at {place}"
-    level: Level = "pass"
-    if rule.lack(found, limit) > 0:
-        level, said = rule.level, said + rule.aside(worst)
-    elif worst.bound and not rule.certain:
-        level = "error" if strict else "warning"
-        said += ", holds only as a bound: unsure" + (", which --strict fails" if strict else "")
-    return worst, Finding(rule.id, level, said)
-
-
-def at_least(found: float, limit: float) -> float:
-    """How far the figure lies below the limit."""
-    return limit - found
-
-
-def at_most(found: float, limit: float) -> float:
-    """How far the figure lies above the limit."""
-    return found - limit
-
-
-def as_told(free_bytes: float, wanted: float) -> float:
-    """Bytes that are missing where it should fit, bytes that are free where it should not."""
-    return -free_bytes if wanted else free_bytes + 1
-
-
-def apart(said: Callable[[float, int], str], digits: int) -> Callable[[float, float], str]:
-    """The figure in so many digits, or as many as tell it from the other."""
-
-    def say(found: float, other: float) -> str:
-        words = ""
-        for enough in range(digits, _MOST_DIGITS + 1):
-            words = said(found, enough)
-            if found == other or words != said(other, enough):
-                break
-        return words
-
-    return say
 
 
 def _free(free_bytes: float, _: float) -> str:
@@ -159,6 +53,7 @@ EXPECTED: tuple[Expected, ...] = (
         id="SP002",
         level="error",
         key="max_tpot",
+        unit="s",
         title="output tokens too slow",
         what="Seconds between the output tokens of one sequence, at the slowest point.",
         why="Readers notice the pace of tokens, whatever the throughput.",
@@ -172,6 +67,7 @@ EXPECTED: tuple[Expected, ...] = (
         id="SP003",
         level="error",
         key="min_tokens_per_s",
+        unit="tokens/s",
         title="throughput too low",
         what="Output tokens per second of the whole server: batch over TPOT.",
         why="It decides how many servers the same traffic needs.",
@@ -185,6 +81,7 @@ EXPECTED: tuple[Expected, ...] = (
         id="SP004",
         level="error",
         key="fits",
+        unit="B",
         title="workload does not fit",
         what="Whether weights and KV cache of the batch, drafter included, fit in memory.",
         why="An engine that runs out of memory evicts sequences or does not start.",
@@ -198,6 +95,7 @@ EXPECTED: tuple[Expected, ...] = (
         id="SP005",
         level="error",
         key="min_sequences",
+        unit="sequences",
         title="too few sequences fit",
         what="The largest batch that fits beside the drafter, each sequence at its full context.",
         why="A drafter takes memory from the batch, and with it throughput.",
@@ -212,6 +110,7 @@ EXPECTED: tuple[Expected, ...] = (
         id="SP006",
         level="error",
         key="max_draft_memory",
+        unit="B",
         title="drafter takes too much memory",
         what="The drafter's weights and its KV cache of the whole batch, per GPU.",
         why="What the drafter holds, the target's cache cannot.",
@@ -250,6 +149,7 @@ EXPECTED: tuple[Expected, ...] = (
         id="SP009",
         level="error",
         key="min_break_even_batch",
+        unit="sequences",
         title="stops paying too early",
         what="The first batch at which the plan's k loses (best and gate: every k but 0).",
         why="Beyond it a busy server is slower with speculation than without.",

@@ -142,8 +142,10 @@ KEYS = [
         "hardware/1",
         "    cite: the datasheet",
         "    zzz: the datasheet",
-        "f.yaml:13:5: unknown key 'zzz' in sources; "
-        "expected one of of, kind, cite, url, read, licence",
+        (
+            "f.yaml:13:5: unknown key 'zzz' in sources; "
+            "expected one of of, kind, cite, url, read, licence"
+        ),
     ),
     (
         "model/1",
@@ -197,8 +199,10 @@ QUANTITIES = [
         "hardware/1",
         "bandwidth: 1 TB/s",
         "bandwidth: 3.35",
-        "f.yaml:7:12: bandwidth 3.35 is implausible; expected 1e+09 to 1e+14 B/s; "
-        "3.35 looks like TB/s; write 3.35 TB/s",
+        (
+            "f.yaml:7:12: bandwidth 3.35 is implausible; expected 1e+09 to 1e+14 B/s; "
+            "3.35 looks like TB/s; write 3.35 TB/s"
+        ),
     ),
     (
         "hardware/1",
@@ -210,29 +214,37 @@ QUANTITIES = [
         "hardware/1",
         "memory: 80 GiB",
         "memory: 80",
-        "f.yaml:8:9: memory 80 is implausible; expected 1e+09 to 1e+13 B; "
-        "80 looks like GiB or GB; write the unit",
+        (
+            "f.yaml:8:9: memory 80 is implausible; expected 1e+09 to 1e+13 B; "
+            "80 looks like GiB or GB; write the unit"
+        ),
     ),
     (
         "hardware/1",
         "bf16: 100 TFLOP/s",
         "bf16: 989",
-        "f.yaml:6:9: bf16 989 is implausible; expected 1e+11 to 1e+17 FLOP/s; "
-        "989 looks like TFLOP/s; write 989 TFLOP/s",
+        (
+            "f.yaml:6:9: bf16 989 is implausible; expected 1e+11 to 1e+17 FLOP/s; "
+            "989 looks like TFLOP/s; write 989 TFLOP/s"
+        ),
     ),
     (
         "hardware/1",
         "1 TB/s",
         "1 TBps",
-        "f.yaml:7:12: bandwidth: '1 TBps' has an unknown unit 'TBps'; "
-        "expected a quantity such as 3.35 TB/s; did you mean '1 TB/s'?",
+        (
+            "f.yaml:7:12: bandwidth: '1 TBps' has an unknown unit 'TBps'; "
+            "expected a quantity such as 3.35 TB/s; did you mean '1 TB/s'?"
+        ),
     ),
     (
         "hardware/1",
         "80 GiB",
         "80 Gb",
-        "f.yaml:8:9: memory: '80 Gb' has an unknown unit 'Gb'; "
-        "expected a quantity such as 80 GiB or 80 GB; b means bits; for bytes write '80 GB'",
+        (
+            "f.yaml:8:9: memory: '80 Gb' has an unknown unit 'Gb'; "
+            "expected a quantity such as 80 GiB or 80 GB; b means bits; for bytes write '80 GB'"
+        ),
     ),
     (
         "hardware/1",
@@ -262,8 +274,10 @@ QUANTITIES = [
         "plan/1",
         "max_tpot: 30 ms",
         "max_tpot: 30 h",
-        "f.yaml:7:13: max_tpot: '30 h' has an unknown unit 'h'; "
-        "expected a quantity such as 30ms or 2 s",
+        (
+            "f.yaml:7:13: max_tpot: '30 h' has an unknown unit 'h'; "
+            "expected a quantity such as 30ms or 2 s"
+        ),
     ),
 ]
 VALUES = [
@@ -302,8 +316,10 @@ VALUES = [
         "hardware/1",
         "memory_basis: driver",
         "memory_basis: lable",
-        "f.yaml:9:15: memory_basis 'lable' is not known; expected 'driver' or 'label'; "
-        "did you mean 'label'?",
+        (
+            "f.yaml:9:15: memory_basis 'lable' is not known; expected 'driver' or 'label'; "
+            "did you mean 'label'?"
+        ),
     ),
     (
         "hardware/1",
@@ -357,8 +373,10 @@ VALUES = [
         "model/1",
         "family: acme",
         "family: acme\ndtype: fp61",
-        "f.yaml:5:8: dtype 'fp61' is not known; "
-        "expected 'fp32', 'bf16', 'fp16', 'fp8', 'int8', 'fp4' or 'int4'; did you mean 'fp16'?",
+        (
+            "f.yaml:5:8: dtype 'fp61' is not known; "
+            "expected 'fp32', 'bf16', 'fp16', 'fp8', 'int8', 'fp4' or 'int4'; did you mean 'fp16'?"
+        ),
     ),
     (
         "model/1",
@@ -388,7 +406,10 @@ VALUES = [
         "plan/1",
         "workload: {batch: 1:64:x2, context: 8k, alpha: [0.6, 0.8]}",
         "workload: chat",
-        "f.yaml:4:11: workload is no mapping; expected keys such as batch, context, acceptance, alpha",
+        (
+            "f.yaml:4:11: workload is no mapping; "
+            "expected keys such as batch, context, acceptance, alpha"
+        ),
     ),
     (
         "plan/1",

@@ -1,0 +1,170 @@
+"""From a plan's file to a case for its rules: cards looked up, limits and points with places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from pathlib import PurePath
+
+from specplan.catalogue.read import Document
+from specplan.catalogue.store import Catalogue, Loaded, is_path
+from specplan.cli import grammar
+from specplan.cli.planned import PlanRead, mixes
+from specplan.cli.scenario import build
+from specplan.domain.drafter import DRAFTERS
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.domain.plan import At
+from specplan.errors import InputError, Where, placed
+from specplan.questions.verdicts import Case, Expectation, Narrowed, Outcome, Used, Value
+from specplan.rules import Finding
+from specplan.rules.cards import OVERRIDE, check_hardware, check_model
+
+_NEEDED = {
+    "target": "a model such as llama-3-8b",
+    "draft": "a model such as llama-3.2-1b, or ratio:0.05, free, none",
+    "hardware": "an accelerator such as h100-sxm",
+}
+
+
+@dataclass(slots=True)
+class Library:
+    """A catalogue that reads each card once, however many plans name it, and tells who did."""
+
+    catalogue: Catalogue
+    given: list[tuple[Where, Loaded[Hardware] | Loaded[Model]]] = field(default_factory=list)
+    _accelerators: dict[str, Loaded[Hardware]] = field(default_factory=dict)
+    _models: dict[str, Loaded[Model]] = field(default_factory=dict)
+
+    def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
+        """The accelerator of that name, alias or path."""
+        if name not in self._accelerators:
+            self._accelerators[name] = self.catalogue.hardware(name, where)
+        self.given.append((where or Where(name), self._accelerators[name]))
+        return self._accelerators[name]
+
+    def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
+        """The model of that name, alias or path."""
+        if name not in self._models:
+            self._models[name] = self.catalogue.model(name, where)
+        self.given.append((where or Where(name), self._models[name]))
+        return self._models[name]
+
+
+def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
+    """The plan as a case, and what is to be said of the cards that it uses."""
+    document = read.document
+    head = document.where(("schema",), key=True)
+    _complete(read)
+    library.given.clear()
+    with placed(document.where(("workload", "mix")) if mixes(read) else head):
+        scenario = build({}, catalogue=library, plan=read)
+    case = Case(
+        file=document.name,
+        sha256=document.sha256,
+        head=head,
+        scenario=scenario,
+        expectations=tuple(_expectations(read)),
+        used=tuple(_used(library)),
+    )
+    return case, list(_overriding(library))
+
+
+def _complete(read: PlanRead) -> None:
+    """Refuses a plan that leaves open what nobody can guess."""
+    for key, expected in _NEEDED.items():
+        if getattr(read.plan, key) is None:
+            where = read.document.where(())
+            raise InputError(f"missing key '{key}'", where=where, expected=expected)
+    load = read.plan.workload
+    if load is None or (load.acceptance is None and load.alpha is None and not load.mix):
+        raise InputError(
+            "missing key 'alpha' in workload",
+            where=read.document.where(("workload",), key=True),
+            expected="an acceptance such as 0.7",
+        )
+
+
+def _used(library: Library) -> Iterator[Used]:
+    seen = set()
+    for where, loaded in library.given:
+        used = Used(
+            card=loaded.card, path=loaded.origin.path, sha256=loaded.origin.sha256, where=where
+        )
+        if (used.key, used.sha256) not in seen:
+            seen.add((used.key, used.sha256))
+            yield used
+
+
+def _overriding(library: Library) -> Iterator[Outcome]:
+    """SC005 for each card of the plan that hides a packaged one."""
+    hiding = {
+        loaded.origin.path: (w, loaded) for w, loaded in library.given if loaded.hides_packaged
+    }
+    for where, loaded in hiding.values():
+        for finding in findings_of(loaded.card, overrides=True):
+            if finding.rule == OVERRIDE.id:
+                told = replace(finding, message=f"{loaded.origin.path}: {finding.message}")
+                yield Outcome(finding=told, where=where, name=OVERRIDE.title)
+
+
+def findings_of(card: Hardware | Model, *, overrides: bool) -> list[Finding]:
+    """What the rules say of a card of either kind."""
+    if isinstance(card, Hardware):
+        return check_hardware(card, overrides=overrides)
+    return check_model(card, overrides=overrides)
+
+
+def _expectations(read: PlanRead) -> Iterator[Expectation]:
+    document = read.document
+    for number, expect in enumerate(read.plan.expect or ()):
+        path = ("expect", number)
+        at = {} if expect.at is None else dict(_narrowed(expect.at, document, (*path, "at")))
+        for key, limit in expect.limits().items():
+            yield Expectation(
+                key=key,
+                limit=limit,
+                text=_as_written(document, number, key),
+                where=document.where((*path, key)),
+                at=at,
+            )
+
+
+def _as_written(document: Document, number: int, key: str) -> str:
+    """A limit as it stands in the file."""
+    expect = document.data["expect"]
+    record = expect[number] if isinstance(expect, list) else expect
+    value = record[key] if isinstance(record, dict) else None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _narrowed(
+    at: At, document: Document, path: tuple[str | int, ...]
+) -> Iterator[tuple[str, Narrowed]]:
+    for name in (f.name for f in fields(at)):
+        text = getattr(at, name)
+        if text is not None:
+            where = document.where((*path, name))
+            with placed(where):
+                items = tuple(frozenset(_ITEMS[name](item)) for item in grammar.names((text,)))
+            yield name, Narrowed(text=text, where=where, items=items)
+
+
+def _card(item: str) -> tuple[str]:
+    return (PurePath(item).stem if is_path(item) else item.lower(),)
+
+
+def _drafter(item: str) -> tuple[str]:
+    kind, _, argument = item.partition(":")
+    return (DRAFTERS[kind](argument).label,) if kind in DRAFTERS else _card(item)
+
+
+_ITEMS: dict[str, Callable[[str], tuple[Value, ...]]] = {
+    "target": _card,
+    "draft": _drafter,
+    "hardware": _card,
+    "tp": lambda item: grammar.whole_axis((item,)),
+    "batch": lambda item: grammar.batches((item,)),
+    "context": lambda item: grammar.contexts((item,)),
+    "alpha": lambda item: tuple(a.alpha for a in grammar.acceptances((item,))),
+}

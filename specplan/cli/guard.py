@@ -1,0 +1,146 @@
+"""Guard and share: init, check."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specplan.cli.help import Command
+from specplan.cli.options import Folders, Load, Out, What, command, typed
+
+EXAMPLES = {
+    "init": """\
+specplan init plan.yaml -t llama-3-8b -d llama-3.2-1b -g h100 -b 1,16 -a 0.8
+specplan init -t llama-3.3-70b -d llama-3.2-1b -g h100 --tp 4 -c 8k -a 0.7 > plan.yaml""",
+    "check": """\
+specplan check
+specplan check plans/ --strict -f junit -o report.xml
+specplan check plans/ --lock
+specplan check --rule SP004""",
+}
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="PATH...", help="Plans, cards, or folders of them; . if absent."),
+]
+Target = Annotated[
+    Path | None, typer.Argument(metavar="PLAN", help="File to write; standard output if absent.")
+]
+
+
+def register(app: typer.Typer, name: str, panel: str) -> None:
+    """Adds one of this file's commands."""
+    function = command(globals()[name])
+    app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)
+
+
+def init(
+    plan: Target = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes on stderr.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
+    what: What,
+    load: Load,
+) -> int:
+    """Write a commented plan that passes."""
+    from specplan.cli.cases import Library
+    from specplan.cli.planning import Planning
+    from specplan.cli.plans import catalogue_of
+    from specplan.cli.scenario import build
+    from specplan.cli.show import show
+    from specplan.questions.init import common_k, first_misfit, no_plan, points_in, written_plan
+
+    _refuse_file(plan, force=force)
+    flags = typed(what, load)
+    library = Library(catalogue_of(what))
+    scenario = build(flags, catalogue=library)
+    if "k" not in flags:
+        flags["k"] = (str(common_k(scenario)),)
+        scenario = replace(scenario, k=(int(flags["k"][0]),))
+    points = points_in(scenario)
+    misfit = first_misfit(points)
+    if misfit is not None:
+        return show(no_plan(misfit), Out(format="plain"))
+    text = Planning(flags, scenario, points, library, plan or Path("plan.yaml")).text()
+    output = str(plan) if plan else None
+    return show(
+        written_plan(text, scenario, output), Out(format="plain", output=output, quiet=quiet)
+    )
+
+
+def _refuse_file(plan: Path | None, *, force: bool) -> None:
+    """A plan that someone wrote is not to be lost, nor one to be written that check passes over."""
+    from specplan.errors import UsageError
+    from specplan.visible import visible
+
+    if plan is None:
+        return
+    shown = visible(str(plan), 200)
+    if plan.suffix not in {".yaml", ".yml"}:
+        raise UsageError(f"'{shown}' is no name of a plan", expected="one that ends in .yaml")
+    if plan.exists() and not force:
+        raise UsageError(f"{shown} exists", hint="--force replaces it")
+
+
+def check(
+    paths: Paths = None,
+    *,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
+    lock: Annotated[
+        bool, typer.Option("--lock", help="Remember the cards, if all holds, in specplan.lock.")
+    ] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="List the rules.")] = False,
+    rule: Annotated[
+        str | None, typer.Option("--rule", metavar="ID", help="Explain one rule.")
+    ] = None,
+    folders: Folders,
+    out: Out,
+) -> int:
+    """Do our plans and cards still hold? For CI."""
+    from specplan.cli import locks
+    from specplan.cli.checking import checking
+    from specplan.cli.scenario import load
+    from specplan.cli.show import show
+    from specplan.questions.check import check as question
+    from specplan.questions.rules import every_rule, one_rule
+
+    if rules or rule is not None:
+        return show(every_rule() if rule is None else one_rule(rule), out)
+    asked = paths or [Path()]
+    found = checking(asked, load(*(folders.catalogue or ())))
+    _refuse_nothing(found.files, found.unread, asked)
+    if not lock:
+        locks.compare(found)
+    answer, notes = question(found.seen, strict=strict), []
+    if lock and answer.ok:
+        notes = [f"wrote {path}" for path in locks.write(found)]
+    elif lock:
+        notes = ["nothing was locked, because not all holds"]
+    planless = not found.plans and any(path.is_dir() for path in asked)
+    if planless:
+        notes.append("no plan was found")
+    code = show(replace(answer, notes=tuple(notes)), out, auto=_usual_format())
+    unread = any(outcome.unreadable for outcome in found.others)
+    return 2 if planless or unread else code
+
+
+def _usual_format() -> str:
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def _refuse_nothing(files: list[str], unread: int, asked: list[Path]) -> None:
+    """A check of nothing would pass whatever happens."""
+    from specplan.errors import InputError
+    from specplan.visible import visible
+
+    if not files and not unread:
+        where = ", ".join(visible(str(path), 60) for path in asked)
+        raise InputError(
+            f"no plan in {where}",
+            expected="YAML that begins with schema: plan/1",
+            hint="specplan init writes one",
+        )

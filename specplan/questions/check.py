@@ -1,0 +1,176 @@
+"""Do our plans and cards still hold? What was found of each file, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from specplan.domain.answer import Answer, Basis, Column, Lines, Scalar, View, table_of
+from specplan.domain.scenario import Input
+from specplan.questions.common import basis_of
+from specplan.questions.verdicts import Judged, Outcome
+from specplan.rules.plans import EXPECTED
+from specplan.rules.registry import RULES
+
+EXACT = Basis(kind="exact", says="")
+
+COLUMNS = (
+    Column("rule", "", "rule", "text", "id of the rule"),
+    Column("level", "", "level", "text", "pass, note, warning or error"),
+    Column("file", "", "file", "text", "plan or card"),
+    Column("line", "", "line", "count", "line of the value"),
+    Column("column", "", "column", "count", "column of the value"),
+    Column("name", "", "name", "text", "the expectation, or what the rule is about"),
+    Column("message", "", "message", "text", "what was expected and found"),
+    Column("help", "", "help", "text", "what the rule is for and what to do"),
+    Column("expected", "", "expected", "number", "the limit"),
+    Column("found", "", "found", "number", "at the worst point; of fits the bytes to spare"),
+    Column("unit", "", "unit", "text", "SI unit of expected and found"),
+    Column("target", "", "target", "text", "at the worst point, as all that follows"),
+    Column("draft", "", "draft", "text", "what proposes tokens"),
+    Column("hardware", "", "hardware", "text", "accelerator"),
+    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
+    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
+    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
+    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    Column("k", "tokens", "k", "count", "draft tokens per round"),
+    Column("speedup", "1", "speedup", "times", "at that k"),
+    Column("best_k", "tokens", "best k", "count", "best draft length there"),
+    Column("best_speedup", "1", "best", "times", "speedup of the best k"),
+)
+_OF_FACTS = COLUMNS[11:]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What check looked at: plans judged, cards read, and every finding about something else.
+
+    `files` are all files in order; `unread` of the plans among them could not be read.
+    """
+
+    files: tuple[str, ...]
+    plans: tuple[Judged, ...]
+    cards: int
+    unread: int
+    others: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Files and expectations by what became of them; `other_*` are about no expectation."""
+
+    plans: int
+    cards: int
+    expectations: int
+    hold: int
+    fail: int
+    unsure: int
+    unreadable: int
+    other_errors: int
+    other_warnings: int
+
+
+def check(seen: Seen, *, strict: bool = False) -> Answer:
+    """Every outcome as a row; ok when there is no error. With `strict` a warning is one."""
+    ranks = {name: rank for rank, name in enumerate(seen.files)}
+    found = [o for plan in seen.plans for o in (*plan.outcomes, *plan.others)]
+    found += seen.others
+    if strict:
+        found = [_strict(outcome) for outcome in found]
+    found.sort(key=lambda o: (ranks.get(o.where.name, len(ranks)), o.where[1:]))
+    value = _counted(seen, found)
+    return Answer(
+        command="check",
+        value=value,
+        table=table_of(COLUMNS, [_record(outcome) for outcome in found]),
+        view=View(title="", sections=(Lines((*_lines(found), _summary(value))),)),
+        basis=_basis(seen.plans),
+        inputs=_inputs(seen.plans),
+        ok=not any(outcome.finding.level == "error" for outcome in found),
+    )
+
+
+def _strict(outcome: Outcome) -> Outcome:
+    if outcome.finding.level != "warning":
+        return outcome
+    return replace(outcome, finding=replace(outcome.finding, level="error"))
+
+
+def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
+    expected = [outcome for plan in seen.plans for outcome in plan.outcomes]
+    unsure = sum(o.holds and o.finding.level != "pass" for o in expected)
+    hold = sum(o.holds for o in expected) - unsure
+    keys = {rule.key for rule in EXPECTED}
+    levels = [o.finding.level for o in found if o.name not in keys and not o.unreadable]
+    return Checked(
+        plans=len(seen.plans) + seen.unread,
+        cards=seen.cards,
+        expectations=len(expected),
+        hold=hold,
+        fail=len(expected) - hold - unsure,
+        unsure=unsure,
+        unreadable=sum(o.unreadable for o in found),
+        other_errors=levels.count("error"),
+        other_warnings=levels.count("warning"),
+    )
+
+
+def _lines(found: Sequence[Outcome]) -> Iterator[str]:
+    """Errors, then warnings, each in the order of the files."""
+    for level in ("error", "warning"):
+        for outcome in found:
+            if outcome.finding.level == level:
+                yield f"{outcome.where}: {outcome.finding.rule} {outcome.finding.message}"
+
+
+def _summary(value: Checked) -> str:
+    read = [_many(value.plans, "plan")] if value.plans or not value.cards else []
+    read += [_many(value.cards, "card")] if value.cards else []
+    read += [_many(value.expectations, "expectation")] if value.plans else []
+    said = [f"{value.hold} hold{'s' if value.hold == 1 else ''}"] if value.plans else []
+    said += [f"{value.fail} fail{'s' if value.fail == 1 else ''}"] if value.fail else []
+    said += [f"{value.unsure} unsure"] if value.unsure else []
+    said += [_many(value.other_errors, "error") + " besides"] if value.other_errors else []
+    said += [_many(value.other_warnings, "warning") + " besides"] if value.other_warnings else []
+    said += [_many(value.unreadable, "file") + " unreadable"] if value.unreadable else []
+    return f"{', '.join(read)}: {', '.join(said) or 'nothing found'}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _record(outcome: Outcome) -> dict[str, Scalar]:
+    finding, facts, found = outcome.finding, outcome.facts, outcome.found
+    record: dict[str, Scalar] = {
+        "rule": finding.rule,
+        "level": finding.level,
+        "file": outcome.where.name,
+        "line": outcome.where.line,
+        "column": outcome.where.column,
+        "name": outcome.name,
+        "message": finding.message,
+        "help": RULES[finding.rule].help,
+        "expected": outcome.limit,
+        "found": found if found is not None and math.isfinite(found) else None,
+        "unit": outcome.unit,
+    }
+    return record | {column.name: getattr(facts, column.name, None) for column in _OF_FACTS}
+
+
+def _basis(plans: Sequence[Judged]) -> Basis:
+    """The weakest of the plans' bases, with what any of them assumes."""
+    setups = tuple(setup for plan in plans for setup in plan.case.scenario.setups)
+    return basis_of(replace(plans[0].case.scenario, setups=setups)) if plans else EXACT
+
+
+def _inputs(plans: Sequence[Judged]) -> dict[str, Input]:
+    """Plans and cards with their hashes."""
+    inputs = {}
+    for plan in plans:
+        case = plan.case
+        inputs[case.file] = Input(value=case.file, origin=case.file, sha256=case.sha256)
+        for key, used in case.cards.items():
+            inputs[key] = Input(value=used.card.name, origin=used.path, sha256=used.sha256)
+    return inputs

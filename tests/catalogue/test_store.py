@@ -1,0 +1,329 @@
+"""Which card a name finds: folders in order, layouts, aliases, paths, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from specplan.catalogue.folders import Folder, user_folders
+from specplan.catalogue.store import Catalogue, Loaded
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.errors import InputError, SpecplanError, Where
+
+CARD = """\
+schema: hardware/1
+name: {name}
+title: {title}
+vendor: acme
+aliases: [{aliases}]
+rates: {{bf16: 100 TFLOP/s}}
+bandwidth: 1 TB/s
+memory: 80 GiB
+memory_basis: driver
+sources: {{of: [rates, bandwidth, memory], kind: datasheet, cite: it}}
+"""
+MODEL = """\
+schema: model/1
+name: {name}
+title: A model
+family: acme
+matmul_params: 1e9
+kv_bytes_per_token: 1024
+stored_params: 1e9
+sources: {{of: [matmul_params, kv_bytes_per_token, stored_params], kind: published, cite: it}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path, monkeypatch):
+    """No catalogue of whoever runs the tests."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SPECPLAN_CATALOGUE", raising=False)
+
+
+def put(
+    folder: Path, name: str, *, title: str = "A GPU", aliases: str = "", stem: str = ""
+) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{stem or name}.yaml"
+    file.write_text(CARD.format(name=name, title=title, aliases=aliases), "utf-8")
+    return file
+
+
+def catalogue(*folders: Path) -> Catalogue:
+    return Catalogue(tuple(user_folders([str(folder) for folder in folders])))
+
+
+def refusal(store: Catalogue, name: str) -> str:
+    with pytest.raises(SpecplanError) as caught:
+        store.hardware(name)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_packaged_cards():
+    store = catalogue()
+    assert len(store.entries("hardware")) == 12
+    assert len(store.entries("models")) == 20
+    found = store.hardware("h100-sxm")
+    assert (found.origin.layer, found.hides, found.hides_packaged) == ("packaged", None, False)
+    assert [card.card.name for card in store.every(Hardware)] == list(store.entries("hardware"))
+    assert [card.card.name for card in store.every(Model)] == list(store.entries("models"))
+
+
+def test_names_are_found_in_any_case_and_by_alias():
+    store = catalogue()
+    for name in ("h100-sxm", "H100-SXM", "h100", "H100"):
+        assert store.hardware(name).card.name == "h100-sxm"
+    assert store.model("Meta-Llama-3-8B").card.name == "llama-3-8b"
+    assert store.hardware("4090").card.name == "rtx-4090"
+
+
+@pytest.fixture
+def layers(tmp_path, monkeypatch) -> dict[str, Path]:
+    """A folder for each way to add one, lowest first."""
+    variable = [tmp_path / "variable-1", tmp_path / "variable-2"]
+    option = [tmp_path / "option-1", tmp_path / "option-2"]
+    for folder in (*variable, *option):
+        folder.mkdir()
+    monkeypatch.setenv("SPECPLAN_CATALOGUE", os.pathsep.join(map(str, variable)))
+    return {
+        "user": tmp_path / "home" / "specplan",
+        "./specplan.d": Path("specplan.d"),
+        str(variable[0]): variable[0],
+        str(variable[1]): variable[1],
+        str(option[0]): option[0],
+        str(option[1]): option[1],
+    }
+
+
+def opened(layers: dict[str, Path]) -> Catalogue:
+    return catalogue(*(folder for folder in layers.values() if "option" in folder.name))
+
+
+def test_a_later_folder_wins_and_hides_the_one_before(layers):
+    before = "packaged"
+    for layer, folder in layers.items():
+        put(folder, "h100-sxm", title=f"from {layer}"[:60])
+        found = opened(layers).hardware("h100-sxm")
+        assert found.card.title == f"from {layer}"[:60]
+        assert found.origin.layer == layer
+        assert found.hides is not None
+        assert found.hides.layer == before
+        assert found.hides_packaged
+        before = layer
+    assert hidden(found) == [*reversed(layers), "packaged"][1:]
+
+
+def hidden(found: Loaded[Hardware]) -> list[str]:
+    chain, entry = [], found.hides
+    while entry is not None:
+        chain.append(entry.layer)
+        entry = entry.hides
+    return chain
+
+
+def test_a_users_own_card_hides_nothing_packaged(layers):
+    for layer in ("user", "./specplan.d"):
+        put(layers[layer], "mine")
+    found = opened(layers).hardware("mine")
+    assert found.hides is not None
+    assert found.hides.layer == "user"
+    assert not found.hides_packaged
+
+
+@pytest.mark.parametrize("layout", [".", "hardware"])
+def test_layouts(tmp_path, layout):
+    put(tmp_path / "cards" / layout, "mine")
+    models = tmp_path / "cards" / ("." if layout == "." else "models")
+    models.mkdir(exist_ok=True)
+    (models / "lm.yml").write_text(MODEL.format(name="lm"), "utf-8")
+    store = catalogue(tmp_path / "cards")
+    assert store.hardware("mine").card.vendor == "acme"
+    assert store.model("lm").card.family == "acme"
+    assert "mine" not in store.entries("models")
+    assert "lm" not in store.entries("hardware")
+
+
+def test_a_sub_folder_wins_over_the_folder_itself(tmp_path):
+    put(tmp_path, "mine", title="flat")
+    put(tmp_path / "hardware", "mine", title="deep")
+    assert catalogue(tmp_path).hardware("mine").card.title == "deep"
+
+
+def test_what_is_no_card_is_passed_over(tmp_path):
+    put(tmp_path, "mine", stem="_template")
+    put(tmp_path, "mine", stem=".hidden")
+    (tmp_path / "plan.yaml").write_text("schema: plan/1\n", "utf-8")
+    (tmp_path / "other.yaml").write_text("a: 1\n", "utf-8")
+    (tmp_path / "notes.txt").write_text("schema: hardware/1\n", "utf-8")
+    (tmp_path / "hardware" / "folder.yaml").mkdir(parents=True)
+    assert len(catalogue(tmp_path).entries("hardware")) == 12
+
+
+def test_the_last_folder_that_has_an_alias_wins(layers):
+    put(layers["user"], "one", aliases="h100")
+    assert opened(layers).hardware("h100").card.name == "one"
+    put(layers["./specplan.d"], "another", aliases="h100")
+    assert opened(layers).hardware("h100").card.name == "another"
+
+
+def test_a_name_wins_over_an_alias(tmp_path):
+    put(tmp_path, "h100")
+    assert catalogue(tmp_path).hardware("h100").card.vendor == "acme"
+
+
+def test_text_that_only_mentions_a_name_is_no_alias(tmp_path):
+    put(tmp_path, "mine", title="like an h100 but ours")
+    assert catalogue(tmp_path).hardware("h100").card.name == "h100-sxm"
+
+
+def test_a_path(tmp_path):
+    file = put(tmp_path / "anywhere", "mine")
+    found = catalogue().hardware(str(file))
+    assert found.card.name == "mine"
+    assert (found.origin.path, found.origin.layer) == (str(file), "path")
+    assert found.origin.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert found.hides is None
+
+
+def test_a_path_below_where_one_stands_is_shown_short():
+    put(Path("cards"), "mine")
+    found = catalogue().hardware("cards/mine.yaml")
+    assert found.origin.path == str(Path("cards", "mine.yaml"))
+
+
+def test_a_hub_name_is_no_path():
+    with pytest.raises(SpecplanError) as caught:
+        catalogue().model("meta-llama/Llama-3.1-8B", Where("--target"))
+    message = "--target: unknown model 'Llama-3.1-8B'; did you mean 'llama-3.1-8b'?"
+    assert str(caught.value) == message
+
+
+def test_missing_file():
+    assert refusal(catalogue(), "nowhere/gpu.yaml") == "nowhere/gpu.yaml: no such file"
+
+
+def test_a_card_of_the_other_kind():
+    Path("lm.yaml").write_text(MODEL.format(name="lm"), "utf-8")
+    message = "lm.yaml:1:9: schema is 'model/1'; expected 'hardware/1'"
+    assert refusal(catalogue(), "lm.yaml") == message
+
+
+def test_name_and_file_must_agree():
+    put(Path("specplan.d"), "mine", stem="yours")
+    message = (
+        "specplan.d/yours.yaml:2:7: the card calls itself 'mine'; "
+        "expected 'yours', as its file is called"
+    )
+    assert refusal(catalogue(), "yours") == message
+    with pytest.raises(InputError, match="calls itself 'mine'"):
+        catalogue().every(Hardware)
+
+
+def test_a_file_name_that_no_card_can_have():
+    put(Path("specplan.d"), "mine", stem="My GPU")
+    with pytest.raises(InputError) as caught:
+        catalogue().every(Hardware)
+    assert str(caught.value) == (
+        "specplan.d/My GPU.yaml:2:7: the file name 'My GPU' is no card's name; "
+        "expected 'mine', as the card calls itself"
+    )
+
+
+# 64 * 32 * (2 * 4 + 2 * 2) in each of 4 layers and a head of 64 * 1000: 162,304 are multiplied;
+# with 9 norms of 64, 162,880 are stored; 2 * 2 * 32 elements in 4 layers at 2 bytes: 1,024.
+SMALL = (
+    MODEL.format(name="lm")
+    + """\
+architecture:
+  hidden: 64
+  vocab: 1000
+  tied_embeddings: true
+  blocks: {repeat: 4, attention: {heads: 4, kv_heads: 2, head_dim: 32}}
+"""
+)
+AGREED = {"matmul_params": 162304, "kv_bytes_per_token": 1024, "stored_params": 162880}
+
+
+def small(**figures: float) -> Loaded[Model]:
+    text = SMALL
+    for key, value in (AGREED | figures).items():
+        text = text.replace(f"{key}: {'1024' if 'kv' in key else '1e9'}", f"{key}: {value}")
+    Path("lm.yaml").write_text(text, "utf-8")
+    return catalogue().model("lm.yaml")
+
+
+def test_figures_within_half_a_percent_of_the_architecture():
+    assert small().card.matmul_params == 162304
+    assert small(matmul_params=163100).card.matmul_params == 163100
+    assert small(matmul_params=161500).card.matmul_params == 161500
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("matmul_params", 164000, "5:16: matmul_params 164,000 is 1.0 % above|162,304"),
+        ("matmul_params", 160000, "5:16: matmul_params 160,000 is 1.4 % below|162,304"),
+        ("kv_bytes_per_token", 2048, "6:21: kv_bytes_per_token 2,048 is 100.0 % above|1,024"),
+        ("stored_params", 226880, "7:16: stored_params 226,880 is 39.3 % above|162,880"),
+    ],
+)
+def test_figures_that_contradict_the_architecture(key, value, message):
+    with pytest.raises(InputError) as caught:
+        small(**{key: value})
+    wrong, _, right = message.partition("|")
+    expected = f"lm.yaml:{wrong} what the architecture gives; expected {right} within 0.5 %"
+    assert str(caught.value) == expected
+
+
+def test_unknown_names():
+    message = "unknown hardware 'h10'; did you mean 'h100'?"
+    assert refusal(catalogue(), "h10") == message
+    assert refusal(catalogue(), "zzzzzzzz") == (
+        "unknown hardware 'zzzzzzzz'; expected one of 4090, 5090, a100, a100-40gb, "
+        "a100-80gb, a100-sxm-40gb, a100-sxm-80gb, a100-sxm4-40gb, a100-sxm4-80gb, b200, "
+        "b200-sxm, b200-sxm-180gb, ...; specplan hardware list shows all"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "../h100-sxm", "h100 sxm", "h100\x00", "h\x1b[31m", "*"])
+def test_a_name_never_becomes_a_path(name):
+    assert "unknown hardware" in refusal(catalogue(), name)
+
+
+def test_a_broken_card_is_named_and_does_not_spoil_the_others(tmp_path):
+    broken = put(tmp_path, "mine")
+    broken.write_text(broken.read_text("utf-8").replace("vendor", "vendour"), "utf-8")
+    store = catalogue(tmp_path)
+    assert store.hardware("h100").card.name == "h100-sxm"
+    assert refusal(store, "h10") == "unknown hardware 'h10'; did you mean 'h100'?"
+    message = f"{broken}:4:1: unknown key 'vendour'; did you mean 'vendor'?"
+    assert refusal(store, "mine") == message
+    with pytest.raises(InputError) as caught:
+        store.every(Hardware)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("how", ["SPECPLAN_CATALOGUE", "--catalogue"])
+def test_a_folder_named_by_hand_must_exist(monkeypatch, how):
+    if how == "SPECPLAN_CATALOGUE":
+        monkeypatch.setenv(how, "nowhere")
+    with pytest.raises(InputError) as caught:
+        user_folders(["nowhere"])
+    assert str(caught.value) == f"{how}: no folder 'nowhere'"
+
+
+def test_folders_that_nobody_named_need_not_exist():
+    assert user_folders() == []
+
+
+def test_empty_parts_of_the_variable_are_no_folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPECPLAN_CATALOGUE", f"{os.pathsep}{tmp_path}{os.pathsep}")
+    assert user_folders() == [Folder(tmp_path, str(tmp_path))]

@@ -1,0 +1,242 @@
+"""hardware, models and schema as typed: exit codes, streams, formats, folders, mistakes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import specplan
+from specplan.catalogue.schema import schema_text
+from specplan.cli.run import run
+
+CARD = """\
+schema: hardware/1
+name: {name}
+title: Ours
+vendor: acme
+rates: {{bf16: 100 TFLOP/s}}
+bandwidth: 1 TB/s
+memory: 80 GiB
+memory_basis: driver
+sources: {{of: [rates, bandwidth, memory], kind: datasheet, cite: it}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path, monkeypatch):
+    """Away from the checkout, with no catalogue of whoever runs the tests."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(specplan.__file__).parents[1]))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SPECPLAN_CATALOGUE", raising=False)
+
+
+def put(folder: Path, name: str, text: str = CARD) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.yaml"
+    file.write_text(text.format(name=name), "utf-8")
+    return file
+
+
+def typed(capsys, *words: str) -> tuple[int, str, str]:
+    code = run(words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def refused(capsys, *words: str) -> str:
+    code, out, err = typed(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    return err.rstrip("\n")
+
+
+def test_help_lists_the_section(capsys):
+    code, out, _ = typed(capsys, "--help")
+    assert code == 0
+    _, _, section = out.partition("Catalogue:\n")
+    rows = dict(line.split(maxsplit=1) for line in section.split("\n\n")[0].splitlines())
+    assert rows == {
+        "hardware": "Accelerators: list, show.",
+        "models": "Models and drafters: list, show.",
+        "schema": "JSON Schema of a kind of file: hardware, model or plan.",
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("hardware",),
+        ("models",),
+        ("hardware", "list"),
+        ("hardware", "show"),
+        ("models", "list"),
+        ("models", "show"),
+        ("schema",),
+    ],
+)
+def test_help_of_each_command(capsys, words):
+    for flag in ("--help", "-h"):
+        code, out, err = typed(capsys, *words, flag)
+        assert (code, err) == (0, "")
+        assert out.startswith(f"Usage: specplan {' '.join(words)} ")
+
+
+@pytest.mark.parametrize("noun", ["hardware", "models"])
+def test_a_noun_alone_asks_what_to_do(capsys, noun):
+    assert refused(capsys, noun) == (
+        f"specplan: {noun}: list them, or show some?; write specplan {noun} list"
+    )
+
+
+@pytest.mark.parametrize(
+    ("noun", "rows", "first"),
+    [("hardware", 12, "a100-sxm-40gb"), ("models", 20, "gemma-2-2b")],
+)
+def test_lists(capsys, noun, rows, first):
+    code, out, err = typed(capsys, noun, "list")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[4].split()[0] == first
+    code, out, err = typed(capsys, noun, "list", "-f", "json")
+    found = json.loads(out)
+    assert (code, err, len(found["rows"])) == (0, "", rows)
+    assert found["schema"] == f"specplan.{noun}-list/1"
+    assert found["answer"] == {"cards": rows, "layers": {"packaged": rows}}
+    assert found["basis"]["kind"] == "exact"
+    code, out, _ = typed(capsys, noun, "list", "-f", "csv")
+    assert len(list(csv.DictReader(out.splitlines()))) == rows
+
+
+def test_json_is_si(capsys):
+    _, out, _ = typed(capsys, "hardware", "list", "-f", "json")
+    row = next(r for r in json.loads(out)["rows"] if r["name"] == "l4")
+    assert (row["bandwidth"], row["bf16_rate"], row["memory"]) == (300e9, 121e12, 23034 * 2**20)
+
+
+def test_show_by_alias_once(capsys):
+    code, out, err = typed(capsys, "hardware", "show", "h100", "H100-SXM")
+    assert (code, err) == (0, "")
+    assert out.startswith("NVIDIA H100 SXM5 80 GB\nh100-sxm, also h100, ")
+
+
+def test_show_keeps_the_order_named(capsys):
+    _, out, _ = typed(capsys, "models", "show", "llama-3.2-1b", "llama-3-8b", "-f", "json")
+    cards = [card["card"]["name"] for card in json.loads(out)["answer"]["cards"]]
+    assert cards == ["llama-3.2-1b", "llama-3-8b"]
+
+
+@pytest.mark.parametrize("layer", ["home/specplan", "specplan.d", "variable", "option"])
+def test_a_card_that_hides_a_packaged_one_is_said(capsys, tmp_path, monkeypatch, layer):
+    file = put(tmp_path / layer, "h100-sxm")
+    words = ["--catalogue", layer] if layer == "option" else []
+    if layer == "variable":
+        monkeypatch.setenv("SPECPLAN_CATALOGUE", layer)
+    code, out, err = typed(capsys, "hardware", "show", "h100-sxm", *words)
+    shown = str(file.relative_to(tmp_path))
+    assert code == 0
+    assert out.startswith("Ours\n")
+    assert f"{shown} (" in out
+    note = f"h100-sxm is read from {shown}, which hides the packaged card of that name"
+    assert err == f"specplan: {note}\n"
+    code, out, err = typed(capsys, "hardware", "list", *words, "-q", "-f", "json")
+    assert err == ""
+    row = next(r for r in json.loads(out)["rows"] if r["name"] == "h100-sxm")
+    assert (row["title"], row["hides"]) == ("Ours", "packaged")
+    assert json.loads(out)["notes"] == [note]
+
+
+def test_the_last_catalogue_wins(capsys, tmp_path):
+    put(tmp_path / "one", "mine")
+    put(tmp_path / "two", "mine", CARD.replace("Ours", "Theirs"))
+    _, out, err = typed(
+        capsys, "hardware", "show", "mine", "--catalogue", "one", "--catalogue", "two"
+    )
+    assert out.startswith("Theirs\n")
+    note = f"mine is read from {Path('two', 'mine.yaml')}, which hides the one card of that name"
+    assert err == f"specplan: {note}\n"
+
+
+@pytest.mark.parametrize("words", [("list",), ("show", "broken")])
+def test_a_broken_card_is_an_error_with_its_place(capsys, tmp_path, words):
+    put(tmp_path / "specplan.d", "broken", CARD.replace("vendor", "vendour"))
+    place = Path("specplan.d", "broken.yaml")
+    assert refused(capsys, "hardware", *words) == (
+        f"specplan: {place}:4:1: unknown key 'vendour'; did you mean 'vendor'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("hardware", "show", "h10"), "unknown hardware 'h10'; did you mean 'h100'?"),
+        (("models", "show", "lama-3-8b"), "unknown model 'lama-3-8b'; did you mean 'llama-3-8b'?"),
+        (("models", "show", "h100.yaml"), "h100.yaml: no such file"),
+        (("hardware", "list", "--catalogue", "no"), "--catalogue: no folder 'no'"),
+        (("schema", "plans"), "unknown kind 'plans'; did you mean 'plan'?"),
+        (("schema", "zzz"), "unknown kind 'zzz'; expected one of hardware, model, plan"),
+    ],
+)
+def test_mistakes(capsys, words, message):
+    assert refused(capsys, *words) == f"specplan: {message}"
+
+
+def test_show_needs_a_name(capsys):
+    assert "missing argument" in refused(capsys, "hardware", "show").lower()
+
+
+@pytest.mark.parametrize("kind", ["hardware", "model", "plan"])
+def test_schema(capsys, tmp_path, kind):
+    code, out, err = typed(capsys, "schema", kind)
+    assert (code, out, err) == (0, schema_text(kind), "")
+    code, out, err = typed(capsys, "schema", kind, "-o", f"{kind}.schema.json")
+    assert (code, out, err) == (0, "", "")
+    assert (tmp_path / f"{kind}.schema.json").read_text("utf-8") == schema_text(kind)
+
+
+def test_an_answer_never_replaces_the_card_that_it_shows(capsys, tmp_path):
+    file = put(tmp_path, "mine")
+    assert "is an input of this answer" in refused(
+        capsys, "hardware", "show", "mine.yaml", "-f", "plain", "-o", "mine.yaml"
+    )
+    assert file.read_text("utf-8") == CARD.format(name="mine")
+
+
+def test_markdown_makes_a_table(capsys):
+    _, out, _ = typed(capsys, "hardware", "show", "l4", "l40s", "-f", "markdown")
+    assert "| figure | l4 | l40s |" in out
+
+
+@pytest.mark.parametrize("words", [("hardware", "list"), ("schema", "plan")])
+def test_a_closed_pipe_is_quiet(words):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "specplan", *words],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("words", [("hardware", "--help"), ("models", "show", "--help")])
+def test_help_loads_nothing_of_ours(words):
+    program = (
+        "import sys\n"
+        "from specplan.cli.run import run\n"
+        f"assert run({list(words)!r}) == 0\n"
+        "heavy = {'numpy', 'yaml', 'rich', 'specplan.catalogue', 'specplan.physics',"
+        " 'specplan.render', 'specplan.questions'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

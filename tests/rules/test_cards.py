@@ -1,0 +1,249 @@
+"""Card rules one by one, what a card may accept, and every packaged card under all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specplan.catalogue.store import Catalogue
+from specplan.domain.card import Dtype, Source
+from specplan.domain.hardware import Hardware
+from specplan.domain.layers import Attention, Block, Mlp
+from specplan.domain.model import Architecture, Model
+from specplan.rules import Finding
+from specplan.rules.cards import (
+    CARD_RULES,
+    check_aliases,
+    check_hardware,
+    check_model,
+    covering,
+    numeric_keys,
+)
+from specplan.rules.registry import RULES
+
+
+def source(*of: str) -> Source:
+    return Source(of=of, kind="datasheet", cite="the datasheet")
+
+
+GPU = Hardware(
+    schema="hardware/1",
+    name="gpu",
+    title="A GPU",
+    vendor="acme",
+    aliases=("big", "bigger"),
+    year=2024,
+    rates={Dtype.BF16: 200e12, Dtype.FP16: 200e12, Dtype.FP8: 400e12},
+    bandwidth=1e12,
+    memory=80e9,
+    memory_basis="driver",
+    l2=50e6,
+    sources=(source("rates", "bandwidth", "year"), source("memory", "l2")),
+)
+LM = Model(
+    schema="model/1",
+    name="lm",
+    title="A model",
+    family="acme",
+    trained_context=8192,
+    matmul_params=1e9,
+    architecture=Architecture(
+        hidden=64,
+        vocab=1000,
+        tied_embeddings=True,
+        blocks=(
+            Block(
+                repeat=2,
+                attention=Attention(heads=4, kv_heads=2, head_dim=16),
+                mlp=Mlp(width=256),
+            ),
+        ),
+    ),
+    sources=(source("trained_context", "matmul_params", "architecture"),),
+)
+
+
+def test_good_cards_have_no_findings():
+    assert check_hardware(GPU) == []
+    assert check_model(LM) == []
+    assert check_aliases(GPU, [GPU, replace(GPU, name="other", aliases=("small",))]) == []
+
+
+def test_numeric_keys():
+    assert list(numeric_keys(GPU)) == [
+        ("year",),
+        ("rates", "bf16"),
+        ("rates", "fp16"),
+        ("rates", "fp8"),
+        ("bandwidth",),
+        ("memory",),
+        ("l2",),
+    ]
+    assert list(numeric_keys(LM)) == [("trained_context",), ("matmul_params",), ("architecture",)]
+
+
+def test_covering():
+    sources = (source("rates.fp8"), source("rates", "memory"), source("rate"))
+    assert covering(("rates", "fp8"), sources) == (1, 2)
+    assert covering(("rates", "bf16"), sources) == (2,)
+    assert covering(("memory",), sources) == (2,)
+    assert covering(("l2",), sources) == ()
+
+
+@pytest.mark.parametrize(
+    ("card", "findings"),
+    [
+        (
+            replace(GPU, sources=(source("rates", "bandwidth", "year"), source("memory"))),
+            [Finding("SC001", "error", "no source covers l2", ("l2",))],
+        ),
+        (
+            replace(GPU, sources=(source("rates.bf16", "bandwidth", "year", "memory", "l2"),)),
+            [
+                Finding("SC001", "error", "no source covers rates.fp16", ("rates", "fp16")),
+                Finding("SC001", "error", "no source covers rates.fp8", ("rates", "fp8")),
+            ],
+        ),
+    ],
+)
+def test_sc001_a_figure_without_a_source(card, findings):
+    assert check_hardware(card) == findings
+
+
+def test_sc001_in_models():
+    card = replace(LM, sources=(source("trained_context", "matmul_params"),))
+    found = [Finding("SC001", "error", "no source covers architecture", ("architecture",))]
+    assert check_model(card) == found
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "fires"),
+    [(200e12 / 20, False), (200e12 / 2000, False), (11e12, True), (9e10, True)],
+)
+def test_sc002_the_ridge_point(bandwidth, fires):
+    card = replace(GPU, bandwidth=bandwidth, rates={Dtype.BF16: 200e12})
+    assert [f.rule for f in check_hardware(card)] == (["SC002"] if fires else [])
+
+
+def test_sc002_names_each_16_bit_rate():
+    card = replace(GPU, bandwidth=3.35e9)
+    assert check_hardware(card) == [
+        Finding(
+            "SC002",
+            "warning",
+            f"{dtype} rate over bandwidth is 59,700 FLOP/B; expected 20 to 2000",
+            ("rates", dtype),
+        )
+        for dtype in ("bf16", "fp16")
+    ]
+
+
+def test_sc002_leaves_other_rates_alone():
+    card = replace(GPU, bandwidth=150e9, rates={Dtype.BF16: 200e12, Dtype.INT4: 800e12})
+    assert check_hardware(card) == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ({Dtype.BF16: 100e12, Dtype.FP8: 400e12}, "fp8 rate is 4.00 times the bf16 rate"),
+        ({Dtype.BF16: 100e12, Dtype.FP8: 50e12}, "fp8 rate is 0.500 times the bf16 rate"),
+        ({Dtype.FP16: 100e12, Dtype.FP8: 375e12}, "fp8 rate is 3.75 times the fp16 rate"),
+        ({Dtype.BF16: 100e12, Dtype.FP8: 210e12}, ""),
+        ({Dtype.BF16: 100e12, Dtype.FP8: 100e12}, ""),
+        ({Dtype.BF16: 100e12}, ""),
+        ({Dtype.INT8: 100e12, Dtype.FP8: 400e12}, ""),
+    ],
+)
+def test_sc003_fp8_against_16_bits(rates, message):
+    found = [Finding("SC003", "warning", f"{message}; expected 1 to 2.1", ("rates", "fp8"))] * bool(
+        message
+    )
+    assert check_hardware(replace(GPU, rates=rates)) == found
+
+
+def test_sc004_names_of_two_cards():
+    other = replace(GPU, name="bigger", aliases=("big", "gpu"))
+    assert check_aliases(GPU, [GPU, other]) == [
+        Finding("SC004", "error", "'gpu' is a name of bigger too", ("name",)),
+        Finding("SC004", "error", "'big' is a name of bigger too", ("aliases", 0)),
+        Finding("SC004", "error", "'bigger' is a name of bigger too", ("aliases", 1)),
+    ]
+
+
+def test_sc004_a_card_that_another_overrides_is_no_clash():
+    assert check_aliases(GPU, [replace(GPU, title="the same name elsewhere")]) == []
+
+
+@pytest.mark.parametrize("check", [check_hardware, check_model])
+def test_sc005_a_packaged_card_overridden(check):
+    card = GPU if check is check_hardware else LM
+    message = f"{card.name} hides the packaged card of that name"
+    assert check(card, overrides=True) == [Finding("SC005", "warning", message, ("name",))]
+
+
+def test_sc006_memory_from_the_label():
+    message = "capacity is the label, not what the driver reports"
+    found = [Finding("SC006", "note", message, ("memory_basis",))]
+    assert check_hardware(replace(GPU, memory_basis="label")) == found
+
+
+def test_sc007_accepting_what_does_not_fire():
+    card = replace(GPU, accept={"SC003": "it is so", "SC999": "whatever"})
+    assert check_hardware(card) == [
+        Finding("SC007", "warning", f"{rule} is accepted and finds nothing", ("accept", rule))
+        for rule in ("SC003", "SC999")
+    ]
+
+
+def test_an_accepted_warning_is_a_note_with_the_reason():
+    sparse = {Dtype.BF16: 100e12, Dtype.FP8: 375e12}
+    card = replace(GPU, rates=sparse, accept={"SC003": "the chip is so"})
+    message = "fp8 rate is 3.75 times the bf16 rate; expected 1 to 2.1; accepted: the chip is so"
+    assert check_hardware(card) == [Finding("SC003", "note", message, ("rates", "fp8"))]
+
+
+def test_an_accepted_override_is_a_note():
+    card = replace(LM, accept={"SC005": "our own build"})
+    message = "lm hides the packaged card of that name; accepted: our own build"
+    assert check_model(card, overrides=True) == [Finding("SC005", "note", message, ("name",))]
+
+
+def test_errors_cannot_be_accepted():
+    card = replace(GPU, sources=GPU.sources[:1], accept={"SC001": "trust me"})
+    assert check_hardware(card) == [
+        Finding("SC001", "error", "no source covers memory", ("memory",)),
+        Finding("SC001", "error", "no source covers l2", ("l2",)),
+        Finding(
+            "SC007", "warning", "SC001 is an error and cannot be accepted", ("accept", "SC001")
+        ),
+    ]
+
+
+def test_every_card_rule_is_registered_and_explained():
+    assert [rule.id for rule in CARD_RULES] == [f"SC00{n}" for n in range(1, 8)]
+    for rule in CARD_RULES:
+        assert RULES[rule.id] is rule
+        assert rule.help == f"{rule.what} {rule.why} {rule.remedy}"
+        assert all(part.endswith(".") for part in (rule.what, rule.why, rule.remedy))
+
+
+STORE = Catalogue()
+PACKAGED = [*STORE.every(Hardware), *STORE.every(Model)]
+
+
+@pytest.mark.parametrize("loaded", PACKAGED, ids=lambda loaded: loaded.card.name)
+def test_packaged_cards_have_sources_and_no_warnings(loaded):
+    """Every number has a source; what looks odd is accepted with a reason."""
+    card = loaded.card
+    if isinstance(card, Hardware):
+        found = check_hardware(card)
+        kin = [other.card for other in PACKAGED if isinstance(other.card, Hardware)]
+    else:
+        found = check_model(card)
+        kin = [other.card for other in PACKAGED if isinstance(other.card, Model)]
+    assert [f for f in (*found, *check_aliases(card, kin)) if f.level != "note"] == []
+    for finding in found:
+        where = loaded.document.where(finding.path)
+        assert where.line > 1, f"{finding} leads nowhere in the file"
