@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "specplan",
+    max_examples=50,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

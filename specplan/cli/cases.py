@@ -135,6 +135,8 @@ def _as_written(document: Document, number: int, key: str) -> str:
     expect = document.data["expect"]
     record = expect[number] if isinstance(expect, list) else expect
     value = record[key] if isinstance(record, dict) else None
+    if isinstance(value, float) and value.is_integer() and value >= 1000:
+        return f"{value:.0f}"  # 1e4 is no float to whoever wrote it
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -99,8 +99,17 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {
 
 
 def schema(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="hardware, model or plan.")],
-    output: Annotated[str | None, typer.Option("-o", "--output", help="File.")] = None,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="hardware, model or plan.",
+            autocompletion=complete.among("hardware", "model", "plan"),
+        ),
+    ],
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="File to write.")
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
 ) -> int:
     """JSON Schema of a kind of file: hardware, model or plan."""

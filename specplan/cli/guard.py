@@ -15,7 +15,7 @@ from specplan.cli.options import Folders, Load, Out, What, command, typed
 EXAMPLES = {
     "init": """\
 specplan init plan.yaml -t llama-3-8b -d llama-3.2-1b -g h100 -b 1,16 -a 0.8
-specplan init -t llama-3.3-70b -d llama-3.2-1b -g h100 --tp 4 -c 8k -a 0.7 > plan.yaml""",
+specplan init -t qwen3-32b -d qwen3-0.6b -g h200 -c 8k -a 0.7 > plan.yaml""",
     "check": """\
 specplan check
 specplan check plans/ --strict -f junit -o report.xml
@@ -65,7 +65,8 @@ def init(
     misfit = first_misfit(points)
     if misfit is not None:
         return show(no_plan(misfit), Out(format="plain"))
-    text = Planning(flags, scenario, points, library, plan or Path("plan.yaml")).text()
+    path, extra = plan or Path("plan.yaml"), what.catalogue or ()
+    text = Planning(flags, scenario, points, library, path, extra).text()
     output = str(plan) if plan else None
     return show(
         written_plan(text, scenario, output), Out(format="plain", output=output, quiet=quiet)
@@ -115,11 +116,12 @@ def check(
     _refuse_nothing(found.files, found.unread, asked)
     if not lock:
         locks.compare(found)
-    answer, notes = question(found.seen, strict=strict), []
+    answer = question(found.seen, strict=strict)
+    notes = [*answer.notes]
     if lock and answer.ok:
-        notes = [f"wrote {path}" for path in locks.write(found)]
+        notes += [f"wrote {path}" for path in locks.write(found)]
     elif lock:
-        notes = ["nothing was locked, because not all holds"]
+        notes.append("nothing was locked, because not all holds")
     planless = not found.plans and any(path.is_dir() for path in asked)
     if planless:
         notes.append("no plan was found")

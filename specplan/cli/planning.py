@@ -34,17 +34,22 @@ _WHAT = ("tp", "draft_tp", "engine", "dtype", "draft_dtype", "kv_dtype")
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Flags, the scenario they make, its points, and the file that the plan is for."""
+    """Flags, the scenario they make, its points, and the file that the plan is for.
+
+    `folders` are those of --catalogue, which a plan cannot name.
+    """
 
     flags: Mapping[str, Sequence[str]]
     scenario: Scenario
     points: Sequence[Facts]
     library: Library
     path: Path
+    folders: Sequence[str] = ()
 
     def text(self) -> str:
         """The plan; it has been read back, and holds."""
-        text = commented_yaml(HEAD, list(self._entries()))
+        extra = [f"Its cards need: specplan check --catalogue {folder}" for folder in self.folders]
+        text = commented_yaml((*HEAD, *extra), list(self._entries()))
         document = read_yaml(text.encode(), str(self.path))
         case, _ = case_of(plan_in(document, self.path.parent), self.library)
         failed = [o.finding.message for o in judged(case).outcomes if o.finding.level == "error"]
@@ -82,7 +87,7 @@ class Planning:
             return ""
         worst = max(self.points, key=lambda facts: facts.k_regret)
         if worst.k_regret:
-            return f"loses most at {worst.point}: {times(worst.speedup)}, best {worst.best_k}"
+            return f"loses most at {worst.place()}: {times(worst.speedup)}, best {worst.best_k}"
         return f"the best at {'every' if len(self.points) > 1 else 'this'} point"
 
     def _workload(self) -> Iterator[Entry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
@@ -36,7 +37,8 @@ def plan_of(text: str | None, *, without: Sequence[str] = ()) -> PlanRead | None
             hint=f"for hardware write -g {visible(text, 60)}, for a model -t",
         )
     read = read_plan(path)
-    return replace(read, plan=replace(read.plan, **dict.fromkeys(without)))
+    cleared: dict[str, Any] = dict.fromkeys(without)
+    return replace(read, plan=replace(read.plan, **cleared))
 
 
 def read_plan(path: Path) -> PlanRead:
@@ -53,7 +55,14 @@ def plan_in(document: Document, folder: Path) -> PlanRead:
             f"schema is {shown}", where=document.where(("schema",)), expected=f"'{PLAN_HEADER}'"
         )
     _pasted_list(document.data.get("workload"), document)
-    return PlanRead(bind(document, Plan), document, folder)
+    plan = bind(document, Plan)
+    if plan.workload and plan.workload.alpha and plan.workload.acceptance:
+        raise InputError(
+            "alpha and acceptance say the same twice",
+            where=document.where(("workload", "acceptance"), key=True),
+            hint="keep one",
+        )
+    return PlanRead(plan, document, folder)
 
 
 def _pasted_list(workload: object, document: Document) -> None:

@@ -15,11 +15,11 @@ from specplan.visible import visible
 TRY = """\
 specplan: does speculative decoding pay, here?
 
-  specplan sweep             the speedup table (Llama-3-8B on one H100)
-  specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8   by what margin
-  specplan memory -t llama-3-8b -d llama-3.2-1b -g h100    what the drafter costs
-  specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8     up to which load
-  specplan init plan.yaml    a plan that `specplan check` guards in CI
+  specplan sweep                 the speedup table (Llama-3-8B on one H100)
+  specplan init plan.yaml -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
+  specplan best-k plan.yaml      which k, by what margin, up to which load
+  specplan memory plan.yaml      what the drafter costs in memory
+  specplan check plan.yaml       does the plan still hold? For CI
 
 All commands: specplan --help.  What it knows: specplan hardware list.
 """

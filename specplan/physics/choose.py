@@ -45,7 +45,8 @@ def alpha_range(
     """The interval around `alpha` on which the candidate k[chosen] stays best, to 1e-6.
 
     `gain` is what each candidate scores per token of a round, shape (K,): plain step over round
-    where the score is speedup. The best k never falls as alpha grows, so it is one interval.
+    where the score is speedup. E(k) / E(k') rises with alpha for k > k', so the best k never falls
+    as alpha grows, and one interval is all there is.
     """
     lengths = np.asarray(k, np.float64)
 
@@ -56,18 +57,14 @@ def alpha_range(
 
 
 def _edge(stays: Callable[[float], bool], start: float, end: float) -> float:
-    """The last value from `start` towards `end` for which `stays` holds without a break."""
-    inside = start
-    for value in np.linspace(start, end, 201)[1:]:
-        if stays(float(value)):
-            inside = float(value)
-            continue
-        outside = float(value)
-        while abs(outside - inside) > 1e-7:
-            middle = 0.5 * (inside + outside)
-            inside, outside = (middle, outside) if stays(middle) else (inside, middle)
-        return inside
-    return end
+    """The last value from `start` towards `end` for which `stays` holds, by halving."""
+    if stays(end):
+        return end
+    inside, outside = start, end
+    while abs(outside - inside) > 1e-7:
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if stays(middle) else (inside, middle)
+    return inside
 
 
 def scan_batches(

@@ -99,20 +99,39 @@ def under_uncertainty(
     )
 
 
+def rule_k(a: npt.ArrayLike, b: npt.ArrayLike, alpha: FloatArray) -> FloatArray:
+    """round(a (1 - alpha)^-b), for alpha < 1."""
+    guess: FloatArray = np.rint(a * np.maximum(1 - alpha, 1e-9) ** -np.asarray(b))
+    return guess
+
+
+def rule_misses(guess: FloatArray, best: FloatArray, longest: int) -> FloatArray:
+    """Tokens between a guess and the best k. Where the longest k tried was best, the true best may
+    be any above it, and so may the guess.
+    """
+    known = np.where(best == longest, np.minimum(guess, longest), guess)
+    return np.abs(known - best)
+
+
 def fit_rule(alpha: FloatArray, best: FloatArray, score: FloatArray) -> tuple[float, float, float]:
     """The rule of thumb k = round(a (1 - alpha)^-b) closest to the best k: (a, b, worst loss).
 
     `best` (A,) are the best candidates' k, `score` (A, K) the speedup of k = 0..K-1. Among all a, b
-    on a fine grid: fewest tokens off, then least speedup lost, then the middle of equals.
+    on a fine grid: fewest tokens off at the worst alpha, then least speedup lost there, then fewest
+    tokens off in all, then the middle of equals.
     """
-    a, b = np.meshgrid(np.arange(0.2, 4.001, 0.02), np.arange(0.1, 1.501, 0.01), indexing="ij")
-    gap = np.maximum(1 - alpha, 1e-9)
-    guess = np.rint(a[..., np.newaxis] * gap ** -b[..., np.newaxis])
-    guess = np.clip(guess, 0, score.shape[1] - 1).astype(np.intp)
-    off = np.abs(guess - best)
-    taken = np.take_along_axis(score, guess.reshape(-1, alpha.size).T, axis=1).T
-    loss = (1 - taken / score.max(axis=1)).max(axis=1).reshape(a.shape)
-    rank = off.max(axis=-1) * 1e6 + off.sum(axis=-1) * 1e3 + loss
-    ties = np.flatnonzero(rank.ravel() <= rank.min() + 1e-12)
+    a, b = np.arange(0.2, 4.001, 0.02), np.arange(0.1, 1.501, 0.01)
+    points, longest = np.arange(alpha.size), score.shape[1] - 1
+    forgone = 1 - score / score.max(axis=1, keepdims=True)
+    found = []
+    for one in a:
+        guess = rule_k(one, b[:, np.newaxis], alpha)
+        off = rule_misses(guess, best, longest)
+        loss = forgone[points, np.minimum(guess, longest).astype(np.intp)]
+        found.append((off.max(axis=1), off.sum(axis=1), loss.max(axis=1)))
+    worst, total, loss = (np.concatenate(part) for part in zip(*found, strict=True))
+    rank = np.stack((worst, loss.round(12), total))
+    first = np.lexsort(rank[::-1])[0]
+    ties = np.flatnonzero((rank == rank[:, first : first + 1]).all(axis=0))
     middle = ties[len(ties) // 2]
-    return float(a.ravel()[middle]), float(b.ravel()[middle]), float(loss.ravel()[middle])
+    return float(a[middle // b.size]), float(b[middle % b.size]), float(loss[middle])

@@ -21,7 +21,13 @@ from specplan.physics.choose import (
     break_even_alpha,
     crossings,
 )
-from specplan.physics.estimate import Uncertain, fit_rule, under_uncertainty
+from specplan.physics.estimate import (
+    Uncertain,
+    fit_rule,
+    rule_k,
+    rule_misses,
+    under_uncertainty,
+)
 from specplan.physics.round import cost_ratio
 from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
@@ -257,7 +263,7 @@ def _rule(scenario: Scenario, weighed: list[Weighed]) -> Rule | None:
     if not inside.all() or score.shape[1] < 2:
         return None
     a, b, loss = fit_rule(alphas, best, score)
-    off = np.abs(np.clip(np.rint(a * (1 - alphas) ** -b), 0, score.shape[1] - 1) - best)
+    off = rule_misses(rule_k(a, b, alphas), best, score.shape[1] - 1)
     point = weighed[0].point
     ratio = cost_ratio(point.setup, point.context)
     return Rule(a, b, ratio, int(off.max()), loss)

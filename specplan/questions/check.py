@@ -10,7 +10,7 @@ from specplan.domain.answer import Answer, Basis, Column, Lines, Scalar, View, t
 from specplan.domain.scenario import Input
 from specplan.questions.common import basis_of
 from specplan.questions.verdicts import Judged, Outcome
-from specplan.rules.plans import EXPECTED
+from specplan.rules.plans import CHANGED, EXPECTED
 from specplan.rules.registry import RULES
 
 EXACT = Basis(kind="exact", says="")
@@ -87,6 +87,7 @@ def check(seen: Seen, *, strict: bool = False) -> Answer:
         view=View(title="", sections=(Lines((*_lines(found), _summary(value))),)),
         basis=_basis(seen.plans),
         inputs=_inputs(seen.plans),
+        notes=tuple(_changes(found)),
         ok=not any(outcome.finding.level == "error" for outcome in found),
     )
 
@@ -124,17 +125,24 @@ def _lines(found: Sequence[Outcome]) -> Iterator[str]:
                 yield f"{outcome.where}: {outcome.finding.rule} {outcome.finding.message}"
 
 
+def _changes(found: Sequence[Outcome]) -> Iterator[str]:
+    """Cards that changed and moved no verdict: nothing to act on, and worth knowing."""
+    for outcome in found:
+        if outcome.finding.rule == CHANGED.id and outcome.finding.level == CHANGED.level:
+            yield f"{outcome.where}: {outcome.finding.message}"
+
+
 def _summary(value: Checked) -> str:
-    read = [_many(value.plans, "plan")] if value.plans or not value.cards else []
+    read = [_many(value.plans, "plan")] if value.plans else []
     read += [_many(value.cards, "card")] if value.cards else []
     read += [_many(value.expectations, "expectation")] if value.plans else []
-    said = [f"{value.hold} hold{'s' if value.hold == 1 else ''}"] if value.plans else []
-    said += [f"{value.fail} fail{'s' if value.fail == 1 else ''}"] if value.fail else []
-    said += [f"{value.unsure} unsure"] if value.unsure else []
-    said += [_many(value.other_errors, "error") + " besides"] if value.other_errors else []
-    said += [_many(value.other_warnings, "warning") + " besides"] if value.other_warnings else []
-    said += [_many(value.unreadable, "file") + " unreadable"] if value.unreadable else []
-    return f"{', '.join(read)}: {', '.join(said) or 'nothing found'}"
+    said = [f"{value.hold:,} hold{'s' if value.hold == 1 else ''}"] if value.plans else []
+    said += [f"{value.fail:,} fail{'s' if value.fail == 1 else ''}"] if value.fail else []
+    said += [f"{value.unsure:,} unsure"] if value.unsure else []
+    said += [f"{_many(value.other_errors, 'error')} besides"] if value.other_errors else []
+    said += [f"{_many(value.other_warnings, 'warning')} besides"] if value.other_warnings else []
+    said += [f"{_many(value.unreadable, 'file')} unreadable"] if value.unreadable else []
+    return f"{', '.join(read) or 'nothing read'}: {', '.join(said) or 'nothing found'}"
 
 
 def _many(count: int, noun: str) -> str:

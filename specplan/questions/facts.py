@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from specplan.domain.scenario import Part, Scenario, Setup
+from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import Refused
 from specplan.physics.choose import BATCH_LIMIT, TIE, best_index, break_even_alpha, scan_batches
-from specplan.physics.memory import Bill
-from specplan.physics.tokens import expected_tokens
+from specplan.physics.memory import memory_bill
+from specplan.physics.round import time_rounds
+from specplan.physics.tokens import FloatArray, expected_tokens
 from specplan.questions.mix import mixed_speedups
-from specplan.questions.weigh import Point, Weighed, weigh
+from specplan.questions.weigh import lengths
 from specplan.rules.expected import Facts
 
 POINT_LIMIT = 100_000
-
-Chosen = tuple[Weighed, int, bool]  # a point, the k of the plan there, whether a drafter is loaded
 
 # What tells one setup from another, where a plan has several.
 _TELLING: tuple[Callable[[Setup], str], ...] = (
@@ -40,154 +41,191 @@ def facts_of(scenario: Scenario, *, loads: bool) -> list[Facts]:
     Without a k the best one of each point is taken, or the one that is best for a mix. `loads`
     asks for `break_even_batch`, which scans batches; without it that is +inf.
     """
-    count = max(len(scenario.k), 1) * len(scenario.setups)
-    count *= len(scenario.parts) or (
-        len(scenario.batch) * len(scenario.context) * len(scenario.acceptance)
-    )
+    work = _work(scenario)
+    count = max(len(scenario.k), 1) * len(scenario.setups) * len(work.alpha)
     if count > POINT_LIMIT:
         raise Refused(f"the plan has {count:,} points", hint=f"at most {POINT_LIMIT:,} are checked")
-    words = _Words.of(scenario)
-    scan = _Loads(scenario) if loads else None
+    telling = [t for t in _TELLING if len({t(s) for s in scenario.setups}) > 1]
     return [
-        _facts(w, k, words, drafting=drafting, load=scan.first_loss(w, k) if scan else math.inf)
-        for w, k, drafting in _points(scenario)
+        facts
+        for setup in scenario.setups
+        for chosen in _choices(_priced(setup, work, scenario), scenario.k)
+        for facts in _facts(chosen, ", ".join(t(setup) for t in telling), loads=loads)
     ]
 
 
-def _points(scenario: Scenario) -> Iterator[Chosen]:
-    candidates = tuple(sorted({*range(scenario.k_max + 1), *scenario.k}))
-    for setup in scenario.setups:
-        if scenario.parts:
-            weighed = [weigh(_point(setup, part, scenario), candidates) for part in scenario.parts]
-            common = _common(weighed, scenario.parts)
-        else:
-            axes = product(scenario.context, scenario.batch, scenario.acceptance)
-            points = (Point(setup, c, b, a, scenario.growth) for c, b, a in axes)
-            weighed, common = [weigh(point, candidates) for point in points], None
-        for w in weighed:
-            if not scenario.k:
-                yield w, w.k[w.best() if common is None else common], True
-            for k in scenario.k:
-                yield w, _possible(k, w), k > 0
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The workloads of a plan, one a point: arrays (P,), and the shares of those of a mix."""
+
+    context: FloatArray
+    batch: FloatArray
+    alpha: FloatArray
+    growth: float
+    shares: FloatArray | None
 
 
-def _point(setup: Setup, part: Part, scenario: Scenario) -> Point:
-    return Point(setup, part.context, part.batch, part.acceptance, scenario.growth)
-
-
-def _common(weighed: Sequence[Weighed], parts: Sequence[Part]) -> int:
+def _work(scenario: Scenario) -> _Work:
+    parts = scenario.parts
+    points = [(part.context, part.batch, part.acceptance.alpha) for part in parts]
+    if not parts:
+        alphas = [acceptance.alpha for acceptance in scenario.acceptance]
+        points = list(product(scenario.context, scenario.batch, alphas))
+    context, batch, alpha = np.asarray(points, np.float64).T
     weights = np.asarray([part.weight for part in parts])
-    return int(best_index(mixed_speedups(weighed, weights / weights.sum())))
+    shares = weights / weights.sum() if parts else None
+    return _Work(context, batch, alpha, scenario.growth, shares)
 
 
-def _possible(k: int, w: Weighed) -> int:
-    if k not in w.k:
-        label = w.point.setup.draft.label
-        raise Refused(f"draft {label} cannot propose k = {k}", hint=f"its longest is {w.k[-1]}")
-    return k
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A setup's candidates at every point: arrays (P, K); `common` is the best k of a mix."""
+
+    setup: Setup
+    work: _Work
+    k: tuple[int, ...]
+    gain: FloatArray
+    speedup: FloatArray
+    tpot_s: FloatArray
+    common: int | None
 
 
-def _facts(w: Weighed, k: int, words: _Words, *, drafting: bool, load: float) -> Facts:
-    point, setup = w.point, w.point.setup
-    chosen, best = w.k.index(k), w.best()
-    tpot_s, best_tpot_s = float(w.tpot_s[chosen]), float(w.tpot_s[best])
-    regret = float(1 - w.speedup[chosen] / w.speedup[best])
-    largest = w.bill.largest if drafting else w.bill.largest_plain
-    drafted = w.bill.draft_bytes + point.batch * float(w.bill.draft_sequence_bytes)
-    return Facts(
-        point=words.point(point, k),
-        setting=words.setting(point, k),
-        target=setup.target.name,
-        draft=setup.draft.label,
-        hardware=setup.hardware.name,
-        tp=setup.tp,
-        batch=int(point.batch),
-        context=point.context,
-        alpha=point.acceptance.alpha,
-        k=k,
-        speedup=float(w.speedup[chosen]),
-        tpot_s=tpot_s,
-        tokens_per_s=point.batch / tpot_s,
-        best_k=w.k[best],
-        best_speedup=float(w.speedup[best]),
-        best_tpot_s=best_tpot_s,
-        best_tokens_per_s=point.batch / best_tpot_s,
-        k_regret=regret if regret > TIE else 0.0,
-        break_even_alpha=float(break_even_alpha(1 / w.gain[chosen], k)),
-        break_even_batch=load,
-        largest_batch=int(largest),
-        free_bytes=_free_bytes(w.bill, point.batch, drafting=drafting),
-        draft_bytes=drafted if drafting else 0.0,
-        bound=setup.engine.kind == "bound",
-    )
+def _priced(setup: Setup, work: _Work, scenario: Scenario) -> _Priced:
+    """The setup over a grid of the workloads' contexts and batches, and from it their points."""
+    candidates = lengths(setup, tuple(sorted({*range(scenario.k_max + 1), *scenario.k})))
+    contexts, at_context = np.unique(work.context, return_inverse=True)
+    batches, at_batch = np.unique(work.batch, return_inverse=True)
+    timing = time_rounds(setup, contexts.tolist(), batches.tolist(), candidates)
+    tokens = expected_tokens(work.alpha[:, np.newaxis], np.asarray(candidates, np.float64))
+    gain = timing.gain[at_context, at_batch]
+    tpot_s = timing.round_s[at_context, at_batch] / tokens
+    common = None
+    if work.shares is not None:
+        plain_s = timing.plain_s[at_context, at_batch, 0]
+        common = int(best_index(mixed_speedups(work.shares, plain_s, tpot_s)))
+    return _Priced(setup, work, candidates, gain, tokens * gain, tpot_s, common)
 
 
-def _free_bytes(bill: Bill, batch: float, *, drafting: bool) -> float:
-    """Usable bytes less those needed; its sign agrees with the largest batch to the last bit."""
-    free = bill.usable_bytes - float(bill.needed_bytes(batch, drafted=drafting))
-    fits = batch <= (bill.largest if drafting else bill.largest_plain)
-    return max(free, 0.0) if fits else min(free, -1.0)
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """One candidate for each point, by its index (P,); `asked` are those that a plan fixes."""
+
+    priced: _Priced
+    index: npt.NDArray[np.intp]
+    asked: tuple[int, ...]
+
+    @property
+    def k(self) -> npt.NDArray[np.int64]:
+        """The draft lengths."""
+        return np.asarray(self.priced.k)[self.index]
+
+    @property
+    def drafting(self) -> bool:
+        """Whether a drafter is loaded: not where a plan fixes k = 0."""
+        return not self.asked or bool(self.k[0])
 
 
-@dataclass(slots=True)
-class _Loads:
-    """First batches that lose, each scanned once: they do not depend on a point's own batch."""
-
-    scenario: Scenario
-    known: dict[tuple[int, float, float, tuple[int, ...]], float] = field(default_factory=dict)
-
-    def first_loss(self, w: Weighed, k: int) -> float:
-        """The first batch at which k loses; for a k that was chosen, at which every k > 0 does."""
-        lengths = (k,) if self.scenario.k else tuple(n for n in w.k if n) or (0,)
-        point = w.point
-        key = (id(point.setup), point.context, point.acceptance.alpha, lengths)
-        if key not in self.known:
-            drafting = self.scenario.k != (0,)
-            limit = int(w.bill.largest if drafting else w.bill.largest_plain)
-            self.known[key] = _first_loss(point, lengths, min(limit, BATCH_LIMIT))
-        return self.known[key]
+def _choices(priced: _Priced, asked: tuple[int, ...]) -> Iterator[_Chosen]:
+    """The k that each point runs: those asked for one after the other, or the best."""
+    points = len(priced.work.alpha)
+    if not asked:
+        best = best_index(priced.speedup)
+        common = priced.common
+        yield _Chosen(priced, best if common is None else np.full(points, common), ())
+    for k in asked:
+        if k not in priced.k:
+            label, longest = priced.setup.draft.label, priced.k[-1]
+            raise Refused(f"draft {label} cannot propose k = {k}", hint=f"at most {longest}")
+        yield _Chosen(priced, np.full(points, priced.k.index(k)), asked)
 
 
-def _first_loss(point: Point, lengths: tuple[int, ...], limit: int) -> float:
+def _facts(chosen: _Chosen, telling: str, *, loads: bool) -> Iterator[Facts]:
+    """The facts of each point, the setup told from the plan's others by `telling`."""
+    setup, work = chosen.priced.setup, chosen.priced.work
+    columns = _speed(chosen) | _memory(chosen)
+    if loads:
+        columns["break_even_batch"] = _first_losses(chosen, columns["largest_batch"])
+    for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+        yield Facts(
+            setup=telling,
+            alphas=len(set(work.alpha.tolist())) > 1,
+            lengths=len(chosen.asked) > 1,
+            target=setup.target.name,
+            draft=setup.draft.label,
+            hardware=setup.hardware.name,
+            tp=setup.tp,
+            bound=setup.engine.kind == "bound",
+            **dict(zip(columns, values, strict=True)),
+        )
+
+
+def _speed(chosen: _Chosen) -> dict[str, npt.NDArray[Any]]:
+    """What each point comes to at the chosen k and at the best: arrays (P,) by name."""
+    priced, work, index = chosen.priced, chosen.priced.work, chosen.index
+    rows, best = np.arange(len(index)), best_index(priced.speedup)
+    speedup, best_speedup = priced.speedup[rows, index], priced.speedup[rows, best]
+    tpot_s, best_tpot_s = priced.tpot_s[rows, index], priced.tpot_s[rows, best]
+    regret = 1 - speedup / best_speedup
+    return {
+        "batch": work.batch.astype(np.int64),
+        "context": work.context,
+        "alpha": work.alpha,
+        "k": chosen.k,
+        "speedup": speedup,
+        "tpot_s": tpot_s,
+        "tokens_per_s": work.batch / tpot_s,
+        "best_k": np.asarray(priced.k)[best],
+        "best_speedup": best_speedup,
+        "best_tpot_s": best_tpot_s,
+        "best_tokens_per_s": work.batch / best_tpot_s,
+        "k_regret": np.where(regret > TIE, regret, 0.0),
+        "break_even_alpha": break_even_alpha(1 / priced.gain[rows, index], chosen.k),
+        "break_even_batch": np.full(len(rows), np.inf),
+    }
+
+
+def _memory(chosen: _Chosen) -> dict[str, npt.NDArray[Any]]:
+    """Room at each point; `free_bytes` is negative just where the batch exceeds the largest."""
+    work, drafting = chosen.priced.work, chosen.drafting
+    bill = memory_bill(chosen.priced.setup, work.context + work.growth)
+    largest = bill.largest if drafting else bill.largest_plain
+    free = bill.usable_bytes - bill.needed_bytes(work.batch, drafted=drafting)
+    drafted = bill.draft_bytes + work.batch * bill.draft_sequence_bytes
+    return {
+        "largest_batch": largest.astype(np.int64),
+        "free_bytes": np.where(
+            work.batch <= largest, np.maximum(free, 0.0), np.minimum(free, -1.0)
+        ),
+        "draft_bytes": drafted if drafting else np.zeros(len(drafted)),
+    }
+
+
+def _first_losses(chosen: _Chosen, largest: npt.NDArray[np.int64]) -> FloatArray:
+    """The first batch at which the fixed k loses, or for a chosen one at which every k > 0 does.
+
+    It does not depend on a point's own batch: each context and alpha is scanned once.
+    """
+    priced, work = chosen.priced, chosen.priced.work
+    every = tuple(n for n in priced.k if n) or (0,)
+    candidates = (int(chosen.k[0]),) if chosen.asked else every
+    known: dict[tuple[float, float], float] = {}
+    losses = []
+    for context, alpha, limit in zip(work.context, work.alpha, largest.tolist(), strict=True):
+        if (context, alpha) not in known:
+            scanned = min(limit, BATCH_LIMIT)
+            known[context, alpha] = _first_loss(priced.setup, context, alpha, candidates, scanned)
+        losses.append(known[context, alpha])
+    return np.asarray(losses)
+
+
+def _first_loss(
+    setup: Setup, context: float, alpha: float, candidates: tuple[int, ...], limit: int
+) -> float:
     if limit < 1:
         return 0.0
-    tokens = expected_tokens(point.acceptance.alpha, np.asarray(lengths, np.float64))
-    for batch, gain in scan_batches(point.setup, point.context, lengths, limit):
+    tokens = expected_tokens(alpha, np.asarray(candidates, np.float64))
+    for batch, gain in scan_batches(setup, context, candidates, limit):
         losing = np.flatnonzero((tokens * gain).max(axis=1) < 1 - TIE)
         if losing.size:
             return float(batch[losing[0]])
     return math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Names a point by what tells it from the plan's other points, batch and context."""
-
-    telling: tuple[Callable[[Setup], str], ...]
-    alphas: bool
-    lengths: bool
-
-    @classmethod
-    def of(cls, scenario: Scenario) -> _Words:
-        """What varies in a scenario."""
-        parts = [part.acceptance for part in scenario.parts]
-        return cls(
-            telling=tuple(t for t in _TELLING if len({t(s) for s in scenario.setups}) > 1),
-            alphas=len(set(parts or scenario.acceptance)) > 1,
-            lengths=len(scenario.k) > 1,
-        )
-
-    def point(self, point: Point, k: int) -> str:
-        """Everything that tells the point."""
-        return self._joined(point, k, f"batch {point.batch:.0f}")
-
-    def setting(self, point: Point, k: int) -> str:
-        """The same without the batch."""
-        return self._joined(point, k)
-
-    def _joined(self, point: Point, k: int, *batch: str) -> str:
-        words = [telling(point.setup) for telling in self.telling]
-        words += [*batch, f"context {point.context:.10g}"]
-        if self.alphas:
-            words.append(f"alpha {point.acceptance.alpha:g}")
-        return ", ".join([*words, f"k {k}"] if self.lengths else words)

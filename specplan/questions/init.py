@@ -91,7 +91,7 @@ def written_plan(text: str, scenario: Scenario, output: str | None) -> Answer:
 
 def no_plan(misfit: Facts) -> Answer:
     """Nothing, and why: the workload does not fit."""
-    lacking = f"{people(-misfit.free_bytes, 'B')} a GPU missing at {misfit.point}"
+    lacking = f"{people(-misfit.free_bytes, 'B')} a GPU missing at {misfit.place(speed=False)}"
     return Answer(
         command="init",
         value=None,

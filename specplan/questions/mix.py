@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,15 +63,15 @@ def best_for_mix(scenario: Scenario) -> Answer:
         weigh(Point(setup, p.context, p.batch, p.acceptance, scenario.growth), scenario.candidates)
         for p in scenario.parts
     ]
-    speedups = mixed_speedups(weighed, shares)
+    plain_s = np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])
+    speedups = mixed_speedups(shares, plain_s, np.stack([w.tpot_s for w in weighed]))
     best = int(best_index(speedups))
-    plain_s = shares @ np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])
     apart_s = shares @ np.asarray([w.tpot_s[w.best()] for w in weighed])
     parts = tuple(_part(float(s), w, best) for s, w in zip(shares, weighed, strict=True))
     value = Mix(
         k=weighed[0].k[best],
         speedup=float(speedups[best]),
-        cost_of_sharing=float(1 - speedups[best] * apart_s / plain_s),
+        cost_of_sharing=float(1 - speedups[best] * apart_s / (shares @ plain_s)),
         parts=parts,
     )
     records = [{c.name: getattr(part, c.name) for c in COLUMNS} for part in parts]
@@ -95,10 +94,13 @@ def best_for_mix(scenario: Scenario) -> Answer:
     )
 
 
-def mixed_speedups(weighed: Sequence[Weighed], shares: FloatArray) -> FloatArray:
-    """Speedup over the mix at each candidate, shape (K,); `shares` of the output tokens sum to 1."""
-    plain_s = shares @ np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])
-    speedups: FloatArray = plain_s / (shares @ np.stack([w.tpot_s for w in weighed]))
+def mixed_speedups(shares: FloatArray, plain_s: FloatArray, tpot_s: FloatArray) -> FloatArray:
+    """Speedup over the mix at each candidate, shape (K,).
+
+    `shares` of the output tokens (P,) sum to 1; times per token are `plain_s` (P,) without and
+    `tpot_s` (P, K) with speculation.
+    """
+    speedups: FloatArray = (shares @ plain_s) / (shares @ tpot_s)
     return speedups
 
 

@@ -14,14 +14,16 @@ _MOST_DIGITS = 9
 class Facts:
     """One point of a plan at the plan's k, unrounded, in SI; `best_*` are at the best k there.
 
-    `point` names it in words, `setting` without its batch. `break_even_alpha` is +inf when no
-    drafter is good enough; `break_even_batch` is the first batch that loses, +inf when none that
-    fits does, 0 when none fits. `draft_bytes` are per GPU; `free_bytes` are negative when the
-    batch does not fit. With `bound`, no engine reaches `speedup` or undercuts `tpot_s`.
+    `setup` tells its setup from the plan's others, `alphas` and `lengths` whether these vary.
+    `break_even_alpha` is +inf when no drafter is good enough; `break_even_batch` is the first batch
+    that loses, +inf when none that fits does, 0 when none fits. `draft_bytes` are per GPU;
+    `free_bytes` are negative when the batch does not fit. With `bound`, no engine reaches
+    `speedup` or undercuts `tpot_s`.
     """
 
-    point: str
-    setting: str
+    setup: str
+    alphas: bool
+    lengths: bool
     target: str
     draft: str
     hardware: str
@@ -44,6 +46,15 @@ class Facts:
     free_bytes: float
     draft_bytes: float
     bound: bool
+
+    def place(self, *, batch: bool = True, speed: bool = True) -> str:
+        """The point in words: with its batch, and with what only speed depends on."""
+        words = [self.setup] if self.setup else []
+        words += [f"batch {self.batch}"] if batch else []
+        words.append(f"context {self.context:.10g}")
+        words += [f"alpha {self.alpha:g}"] if speed and self.alphas else []
+        words += [f"k {self.k}"] if speed and self.lengths else []
+        return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +85,7 @@ def judge(
     """
     worst = max(points, key=lambda facts: rule.lack(rule.found(facts), limit))
     found = rule.found(worst)
-    place = worst.setting if rule.any_batch else worst.point
+    place = worst.place(batch=not rule.any_batch, speed=not rule.certain)
     said = f"{rule.key} {text}: {rule.say(found, limit)} at {place}"
     if rule.lack(found, limit) > 0:
         return worst, Finding(rule.id, rule.level, said + rule.aside(worst))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from statistics import NormalDist
 
 import numpy as np
@@ -17,6 +18,8 @@ from specplan.physics.estimate import (
     alpha_from_counts,
     alpha_nodes,
     fit_rule,
+    rule_k,
+    rule_misses,
     under_uncertainty,
 )
 from specplan.physics.tokens import expected_tokens
@@ -243,9 +246,33 @@ def test_what_no_rule_follows_is_missed_by_little():
     assert loss == pytest.approx(1 - math.exp(-0.001 * off.max() ** 2), rel=1e-9)
 
 
-def test_candidates_bound_the_rule():
-    best = np.full(10, 2.0)
-    score = np.array([[1.0, 1.1, 1.2]] * 10)
+def test_a_best_that_is_the_longest_tried_bounds_the_rule_from_below_alone():
+    planted = np.rint(1.28 * (1 - ALPHAS) ** -0.73)  # up to 11
+    best = np.minimum(planted, 5)
+    score = 1 / (1 + 0.01 * np.abs(np.arange(6) - best[:, None]))
     a, b, loss = fit_rule(ALPHAS, best, score)
+    guess = rule_k(a, b, ALPHAS)
     assert loss == 0
-    assert np.clip(np.rint(a * (1 - ALPHAS) ** -b), 0, 2).tolist() == best.tolist()
+    assert rule_misses(guess, best, 5).tolist() == [0] * 10
+    assert (guess[best < 5] == best[best < 5]).all()
+    assert (guess[best == 5] >= 5).all()
+
+
+def test_a_rule_is_judged_as_people_apply_it():
+    """A guess beyond the longest k tried counts whole where a shorter one was best."""
+    best = np.array([3.0, 15.0])
+    misses = rule_misses(np.array([3.0, 20.0]), best, 16)
+    assert misses.tolist() == [0, 5]
+    assert rule_misses(np.array([20.0, 12.0]), np.array([16.0, 16.0]), 16).tolist() == [0, 4]
+
+
+def test_a_fine_axis_of_alphas_is_fitted_in_little_memory():
+    alphas = np.linspace(0.3, 0.95, 2000)
+    best = np.rint(0.9 * (1 - alphas) ** -0.8)
+    score = 1 / (1 + 0.01 * np.abs(np.arange(17) - best[:, None]))
+    tracemalloc.start()
+    a, b, loss = fit_rule(alphas, best, score)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+    assert (a, b, loss) == (pytest.approx(0.9, rel=0.02), pytest.approx(0.8, rel=0.02), 0)

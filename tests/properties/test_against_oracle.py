@@ -183,7 +183,6 @@ def test_break_even_alpha(case, batch, k):
     assert ours == pytest.approx(oracle.break_even_alpha(case, batch, k, 1000), rel=1e-9)
 
 
-@settings(max_examples=60)
 @given(
     case=worlds.cases(),
     context=st.sampled_from([1.0, 100.0, 4000.0]),
@@ -230,7 +229,7 @@ def test_gates_and_crossings_by_brute_force(*, case, context, alpha, k, largest,
         assert crossings(worlds.setup(case), context, alpha, fixed.k, limit) == fixed.crossings
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(case=worlds.cases(), other=worlds.cases(), load=worlds.WORKLOADS)
 def test_every_row_of_a_sweep(case, other, load):
     scene = worlds.scenario(
@@ -268,7 +267,7 @@ def test_every_row_of_a_sweep(case, other, load):
         same([row[name] for name in theirs], list(theirs.values()))
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     case=worlds.cases(),
     parts=st.lists(
@@ -294,7 +293,6 @@ def test_a_mix(case, parts):
         same(part.own_speedup, oracle.speedup(case, alpha, batch, own, context))
 
 
-@settings(max_examples=60)
 @given(case=worlds.cases(), alpha=st.floats(0, 1), k=st.integers(0, 16))
 def test_the_arms_of_a_memory_bill(case, alpha, k):
     value = memory(worlds.scenario(case, acceptance=(Alpha(alpha),), k=(k,))).value

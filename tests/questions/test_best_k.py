@@ -91,7 +91,7 @@ def test_a_winner_at_the_longest_k_is_said():
     assert value.value.choice.margin_above is None
     said = [words for s in value.view.sections for _, words in getattr(s, "pairs", ())]
     assert "k = 5 is the longest tried; raise --k-max" in said
-    assert not one(k_max=6).choice.margin_below == 0
+    assert one(k_max=7).choice.at_k_max is False
 
 
 def test_ties_go_to_the_smaller_k():
@@ -319,8 +319,7 @@ def test_a_rule_of_thumb():
     _, answer = several(worlds.PAIR, acceptance=ALPHAS)
     rule = answer.value.rule
     assert rule.cost_ratio == pytest.approx(0.1, rel=1e-14)
-    assert rule.errs_by_at_most <= 1
-    assert rule.loses_at_most <= 0.005
+    assert rule.errs_by_at_most == 1
     worst = 0.0
     for choice in answer.value.points:
         guess = round(rule.a * (1 - choice.alpha) ** -rule.b)
