@@ -5,7 +5,8 @@
 
 In a console block a line `$ command` is run by bash; the lines under it are all that it prints,
 `...` standing for any number of lines. `# exit 1` at the end of a command is its exit code; what
-it then says on stderr counts as output.
+it then says on stderr counts as output. A yaml block
+whose first line is `# a/path.yaml` is a file that the console blocks below it find.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT = re.compile(r"\s+# exit (\d+)$")
+FILE = re.compile(r"# ([\w./-]+\.yaml)\n")
 GAP = "...\n"
 
 
@@ -51,6 +53,27 @@ def commands(block: str) -> list[Command]:
     if before.strip():
         raise ValueError(f"a console block begins with a command, not with {before[:40]!r}")
     return [Command(*(part.split("\n", 1))) for part in parts]
+
+
+def sessions(text: str) -> list[tuple[dict[str, str], str]]:
+    """The console blocks of a page, each with the files that the page has written above it."""
+    files: dict[str, str] = {}
+    found = []
+    for language, body in FENCE.findall(text):
+        named = FILE.match(body)
+        if language == "yaml" and named:
+            files[named.group(1)] = body
+        elif language == "console":
+            found.append((dict(files), body))
+    return found
+
+
+def lay_out(files: dict[str, str], folder: Path) -> None:
+    """Writes a page's files into a folder."""
+    for name, body in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body, encoding="utf-8")
 
 
 def run(line: str, folder: Path) -> Done:
@@ -94,15 +117,13 @@ def refreshed(block: str, folder: Path) -> str:
 
 def refresh(page: Path) -> None:
     """Rewrites the console blocks of a page in place."""
-
-    def rewritten(fence: re.Match[str]) -> str:
-        language, body = fence.groups()
-        if language != "console":
-            return fence.group(0)
+    text = page.read_text(encoding="utf-8")
+    for files, body in sessions(text):
         with tempfile.TemporaryDirectory() as folder:
-            return f"```console\n{refreshed(body, Path(folder))}```"
-
-    page.write_text(FENCE.sub(rewritten, page.read_text(encoding="utf-8")), encoding="utf-8")
+            lay_out(files, Path(folder))
+            told = refreshed(body, Path(folder))
+        text = text.replace(f"```console\n{body}```", f"```console\n{told}```", 1)
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

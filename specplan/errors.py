@@ -1,12 +1,12 @@
 """Everything that can go wrong, as one tree; each error is one line for people and one exit code.
 
-    SpecplanError               exit 2
-    ├── UsageError              a flag, or flags that contradict each other
-    ├── InputError              a file: card, plan, capture
-    ├── UnknownName             no such card, column, rule or format; says what is near
-    ├── Refused                 the question has no honest answer with these figures
-    ├── MissingExtra            an optional package is not installed
-    └── OutputError             exit 3: an answer could not be written
+SpecplanError               exit 2
+├── UsageError              a flag, or flags that contradict each other
+├── InputError              a file: card, plan, capture
+├── UnknownName             no such card, column, rule or format; says what is near
+├── Refused                 the question has no honest answer with these figures
+├── MissingExtra            an optional package is not installed
+└── OutputError             exit 3: an answer could not be written
 """
 
 from __future__ import annotations

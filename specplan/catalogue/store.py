@@ -99,7 +99,10 @@ class Catalogue:
         raise self._no_card(kind, cls, name, where)
 
     def _read(self, entry: Entry, cls: type[Card]) -> Loaded[Card]:
-        document = read_file(entry.file, shown_path(entry.file))
+        shown = shown_path(entry.file)
+        if entry.layer == PACKAGED:  # where specplan lies is nobody's business
+            shown = f"{'hardware' if cls is Hardware else 'models'}/{entry.file.name}"
+        document = read_file(entry.file, shown)
         card = bind(document, cls)
         if card.name != entry.name:
             raise _misnamed(card.name, entry.name, document)

@@ -118,7 +118,9 @@ def mix_part(text: str) -> dict[str, str]:
         key, sign, value = pair.partition("=")
         if not sign or key not in _MIX_KEYS:
             raise UsageError(
-                f"'{visible(pair, 60)}' is no part of a mix", where=Where("--mix"), expected=MIX_FORM
+                f"'{visible(pair, 60)}' is no part of a mix",
+                where=Where("--mix"),
+                expected=MIX_FORM,
             )
         found[key] = value
     return found

@@ -23,6 +23,7 @@ specplan: does speculative decoding pay, here?
 
 All commands: specplan --help.  What it knows: specplan hardware list.
 """
+COMPLETE = "_SPECPLAN_COMPLETE"  # the shell asks through it, without arguments
 OUTPUT, BUG, INTERRUPTED, CLOSED = 3, 3, 130, 141
 
 
@@ -45,17 +46,17 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _answer(arguments: Sequence[str]) -> int:
-    if not arguments:
+    if COMPLETE in os.environ:
+        # Typer loads rich to take markup out of help texts; ours have none.
+        sys.modules["rich"] = None  # type: ignore[assignment]
+    elif not arguments:
         sys.stdout.write(TRY)
         return 2
-    if list(arguments) in (["--version"], ["-V"]):  # asked too often to wait for typer
+    elif list(arguments) in (["--version"], ["-V"]):  # asked too often to wait for typer
         from specplan import __version__
 
         sys.stdout.write(f"specplan {__version__}\n")
         return 0
-    if "_SPECPLAN_COMPLETE" in os.environ:
-        # Typer loads rich to take markup out of help texts; ours have none.
-        sys.modules["rich"] = None  # type: ignore[assignment]
     from specplan.cli.app import app
 
     code = app(args=list(arguments), prog_name="specplan", standalone_mode=False)

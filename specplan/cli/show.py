@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
         write(answer, stream, look(out, stream))
         stream.flush()
     if not out.quiet:
-        for note in answer.notes:
+        for note in (*answer.notes, *answer.basis.assumed):
             sys.stderr.write(f"specplan: {visible(note)}\n")
     return 0 if answer.ok else 1
 
@@ -97,12 +98,18 @@ def _refuse_inputs(path: Path, answer: Answer) -> None:
     """An output that is a card or plan read for this very answer would destroy it."""
     if not path.is_file():
         return
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     for used in answer.inputs.values():
-        for origin in (used.origin, used.origin.rpartition(" (")[0]):
-            source = Path(origin)
-            if origin and source.is_file() and source.samefile(path):
-                shown = visible(str(path), 200)
-                raise UsageError(f"{shown} is an input of this answer", where=Where("--output"))
+        if used.sha256 == digest or _is_file(used.origin, path):
+            shown = visible(str(path), 200)
+            raise UsageError(f"{shown} is an input of this answer", where=Where("--output"))
+
+
+def _is_file(origin: str, path: Path) -> bool:
+    """Whether an input came from the file at `path`."""
+    source = Path(origin)
+    return source.is_file() and source.samefile(path)
 
 
 def _watched(answer: Answer, out: Out, name: str) -> bool:

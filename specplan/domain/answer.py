@@ -15,7 +15,9 @@ Scalar = str | int | float | bool | None
 Chunk = Mapping[str, Sequence[Scalar]]  # equally long columns by name, a few thousand rows
 
 # How a number is shown to people; machines always get it whole.
-Form = Literal["text", "count", "times", "number", "seconds", "bytes", "percent", "flag", "alpha"]
+Form = Literal[
+    "text", "count", "times", "number", "precise", "seconds", "bytes", "percent", "flag", "alpha"
+]
 
 
 @dataclass(frozen=True, slots=True)

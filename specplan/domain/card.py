@@ -1,4 +1,4 @@
-"""What every catalogue card shares: names, storage types, sources, and where its bytes came from."""
+"""What every catalogue card shares: names, storage types, sources, the file it came from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEEDS_UNIT = "needs a unit"  # marks a quantity whose key does not say its unit
 
 
 class Strict:
-    """Base of everything read from a file: unknown keys refused, nothing converted, no infinities."""
+    """Base of all that is read from a file: unknown keys refused, nothing converted, no inf."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar[dict[str, object]] = {

@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """`kind` says what its figures are: a bound nobody beats, an estimate, or a fit to your data."""
+    """`kind` says what its figures are: a bound nobody beats, an estimate, a fit to your data."""
 
     name: str
     kind: Literal["bound", "estimate", "calibrated"]

@@ -45,7 +45,7 @@ class Attention(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrent(Strict):
-    """A linear-attention or state-space mixer: a constant state per sequence, whatever the context."""
+    """A linear-attention or state-space mixer: a state per sequence that no context changes."""
 
     params: Count
     state_bytes: Annotated[float, Ge(1), Le(1e12)]
@@ -90,7 +90,7 @@ class Experts(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block(Strict):
-    """`repeat` layers of one shape: a mixer and a feed-forward; `norms` hidden-wide norm vectors."""
+    """`repeat` layers of one shape: mixer, feed-forward and `norms` hidden-wide norm vectors."""
 
     repeat: Annotated[int, Ge(1), Le(1000)]
     attention: Attention | None = None

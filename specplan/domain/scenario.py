@@ -83,12 +83,11 @@ class Scenario:
         return tuple(sorted({0, *self.k})) if self.k else tuple(range(self.k_max + 1))
 
     @property
+    def workloads(self) -> int:
+        """Combinations of setup, context, batch and acceptance."""
+        return len(self.setups) * len(self.batch) * len(self.context) * len(self.acceptance)
+
+    @property
     def points(self) -> int:
-        """Cells of the grid over all setups."""
-        return (
-            len(self.setups)
-            * len(self.batch)
-            * len(self.context)
-            * len(self.acceptance)
-            * len(self.k)
-        )
+        """Cells of the grid: every workload at every k."""
+        return self.workloads * len(self.k)

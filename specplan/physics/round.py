@@ -17,11 +17,13 @@ from specplan.physics.tokens import FloatArray, expected_tokens
 class Timing:
     """Times over (context, batch, k). They do not depend on acceptance.
 
-    `plain` has a last axis of length 1; everything in seconds.
+    `plain` and `draft`, one pass of the drafter's model if it runs one, have a last axis of
+    length 1; `draft_s` is all of a round's draft passes.
     """
 
     plain: Pass
     verify: Pass
+    draft: Pass | None
     draft_s: FloatArray
 
     @property
@@ -59,7 +61,9 @@ def time_rounds(
         plain = _target_pass(setup, b, np.ones((1, 1, 1)), c)
         verify = _target_pass(setup, b, width, c)
         passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
-        return Timing(plain, verify, passes * _draft_step_s(setup, b, c, plain.time_s))
+        draft = _draft_pass(setup, b, c)
+        step_s = setup.draft.ratio * plain.time_s + (draft.time_s if draft else 0.0)
+        return Timing(plain, verify, draft, passes * step_s)
 
 
 def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: FloatArray) -> Pass:
@@ -75,14 +79,11 @@ def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: F
     )
 
 
-def _draft_step_s(
-    setup: Setup, batch: FloatArray, context: FloatArray, plain_s: FloatArray
-) -> FloatArray:
-    """Seconds of one draft pass: a share of the plain step, plus the model it runs if any."""
-    step_s = setup.draft.ratio * plain_s
+def _draft_pass(setup: Setup, batch: FloatArray, context: FloatArray) -> Pass | None:
+    """One pass of the model that drafts; None for a drafter that runs none."""
     if setup.draft.model is None:
-        return step_s
-    draft = ideal_pass(
+        return None
+    return ideal_pass(
         setup.draft.model,
         setup.hardware,
         dtype=setup.draft_dtype,
@@ -92,7 +93,6 @@ def _draft_step_s(
         tokens=1,
         context=context,
     )
-    return step_s + draft.time_s
 
 
 def tokens_table(acceptance: Sequence[Alpha], k: Sequence[int]) -> FloatArray:

@@ -17,20 +17,16 @@ from specplan.physics.choose import (
     BATCH_LIMIT,
     Crossing,
     alpha_range,
-    best_index,
     break_even_alpha,
     crossings,
 )
 from specplan.physics.estimate import (
     Uncertain,
-    fit_rule,
-    rule_k,
-    rule_misses,
     under_uncertainty,
 )
-from specplan.physics.round import cost_ratio
 from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
+from specplan.questions.best_ks import best_ks
 from specplan.questions.common import basis_of
 from specplan.questions.memory import MemoryBill, bill_of
 from specplan.questions.mix import best_for_mix
@@ -94,25 +90,6 @@ class BestK:
     need: Need | None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """k = round(a (1 - alpha)^-b), fitted to the best k of this setup at batch 1."""
-
-    a: float
-    b: float
-    cost_ratio: float
-    errs_by_at_most: int
-    loses_at_most: float
-
-
-@dataclass(frozen=True, slots=True)
-class BestKs:
-    """Several workloads: one choice each, and over alphas at batch 1 the rule they follow."""
-
-    points: tuple[Choice, ...]
-    rule: Rule | None
-
-
 def best_k(
     scenario: Scenario,
     *,
@@ -131,28 +108,22 @@ def best_k(
         if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
         return best_for_mix(scenario)
-    points = tuple(points_of(scenario))
-    if need is not None and len(points) > 1:
-        raise UsageError(f"--need is about one workload, not {len(points)}")
-    weighed = [weigh(point, scenario.candidates) for point in points]
-    value: BestK | BestKs
-    if len(points) == 1:
-        value = _in_full(weighed[0], goal, scenario, need)
-        shown, ok = view.one(value, weighed[0]), value.choice.fits
-    else:
-        choices = tuple(choose(w, goal, scenario.k_max) for w in weighed)
-        value = BestKs(choices, _rule(scenario, weighed))
-        shown, ok = view.many(value, scenario), all(choice.fits for choice in choices)
-    records = [row for w in weighed for row in rows(w, goal)]
+    if scenario.workloads > 1:
+        if need is not None:
+            raise UsageError(f"--need is about one workload, not {scenario.workloads}")
+        return best_ks(scenario, goal)
+    (point,) = points_of(scenario)
+    weighed = weigh(point, scenario.candidates)
+    value = _in_full(weighed, goal, scenario, need)
     return Answer(
         command="best-k",
         value=value,
-        table=table_of(view.COLUMNS, records),
-        view=shown,
+        table=table_of(view.COLUMNS, tuple(rows(weighed, goal))),
+        view=view.one(value, weighed),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=scenario.notes,
-        ok=ok,
+        ok=value.choice.fits,
     )
 
 
@@ -249,24 +220,6 @@ def _load(w: Weighed, k: int) -> Load:
     point = w.point
     found = crossings(point.setup, point.context, point.acceptance.alpha, k, scanned)
     return Load(found, largest, scanned)
-
-
-def _rule(scenario: Scenario, weighed: list[Weighed]) -> Rule | None:
-    """The rule of thumb of a range of alphas at batch 1, one setup and one context."""
-    alphas = np.asarray([w.point.acceptance.alpha for w in weighed])
-    one_curve = len(scenario.setups) == len(scenario.context) == len(scenario.batch) == 1
-    if not one_curve or scenario.batch[0] != 1 or len(alphas) < 3 or scenario.k:
-        return None
-    score = np.stack([w.speedup for w in weighed])
-    inside = alphas < 1
-    best = best_index(score).astype(np.float64)
-    if not inside.all() or score.shape[1] < 2:
-        return None
-    a, b, loss = fit_rule(alphas, best, score)
-    off = rule_misses(rule_k(a, b, alphas), best, score.shape[1] - 1)
-    point = weighed[0].point
-    ratio = cost_ratio(point.setup, point.context)
-    return Rule(a, b, ratio, int(off.max()), loss)
 
 
 def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:

@@ -10,10 +10,9 @@ from specplan.questions.memory import memory_line
 from specplan.units import people
 
 if TYPE_CHECKING:
-    from specplan.domain.scenario import Scenario
     from specplan.physics.choose import Crossing
     from specplan.physics.estimate import Uncertain
-    from specplan.questions.best_k import BestK, BestKs, Choice, Load, Rule
+    from specplan.questions.best_k import BestK, Choice, Load
     from specplan.questions.need import Need
     from specplan.questions.weigh import Weighed
 
@@ -54,22 +53,18 @@ CANDIDATES = (
 
 def one(value: BestK, w: Weighed) -> View:
     """One workload in full."""
+    if value.need:
+        return _needed(value, value.need, w)
     choice, setup = value.choice, w.point.setup
-    sections: list[Section] = [Facts(tuple(_facts(value, w)))]
+    sections: list[Section] = [Facts(tuple(_facts(value)))]
     if value.uncertain:
         sections.append(Facts(tuple(_uncertain(value.uncertain, w))))
-    if value.need:
-        sections.append(Facts(tuple(_needed(value.need, w))))
     sections.append(Rows(columns=CANDIDATES, where="near", mark="best", marked="speedup"))
     if not choice.fits:
         sections.append(Lines((_misfit(choice, value),)))
     return View(
         title=_verdict(choice),
-        caption=(
-            f"{setup.label}, {dtype_words(setup)}",
-            f"batch {choice.batch:,.0f}, context {people(choice.context, 'tokens')}, "
-            f"acceptance {w.point.acceptance}",
-        ),
+        caption=(f"{setup.label}, {dtype_words(setup)}", _workload(w)),
         sections=tuple(sections),
     )
 
@@ -81,7 +76,7 @@ def _verdict(choice: Choice) -> str:
     return f"k = {choice.k}: {times(choice.speedup)}{aim}"
 
 
-def _facts(value: BestK, w: Weighed) -> list[tuple[str, str]]:
+def _facts(value: BestK) -> list[tuple[str, str]]:
     choice = value.choice
     facts = [
         ("TPOT", f"{people(choice.tpot_s, 's')}   (plain {people(choice.plain_tpot_s, 's')})"),
@@ -96,11 +91,8 @@ def _facts(value: BestK, w: Weighed) -> list[tuple[str, str]]:
         ("load", load_words(value.load)),
         ("memory", "drafter " + memory_line(value.memory)),
         ("binds", _binds(choice)),
-        (
-            "cost",
-            f"{times(value.flops_per_token)} the arithmetic per token of plain decoding; "
-            f"{times(value.throughput)} the throughput with each arm at its own largest batch",
-        ),
+        ("arithmetic", f"{times(value.flops_per_token)} the FLOP per token of plain decoding"),
+        ("at capacity", f"{times(value.throughput)} with each arm at its own largest batch"),
     ]
     if choice.at_k_max:
         facts.insert(3, ("limit", f"k = {choice.k} is the longest tried; raise --k-max"))
@@ -165,27 +157,53 @@ def _binds(choice: Choice) -> str:
 def _uncertain(found: Uncertain, w: Weighed) -> list[tuple[str, str]]:
     same = f"k={found.least_regret_k}"
     return [
-        ("speedup", f"{times(found.low)} to {times(found.high)} (90 % of alpha {w.point.acceptance})"),
+        (
+            "speedup",
+            f"{times(found.low)} to {times(found.high)} (90 % of alpha {w.point.acceptance})",
+        ),
         ("loss", f"{percent(found.loss_probability)} probability that speculation loses"),
         ("least regret", f"{same}, {found.least_regret:.3f}x forgone on average"),
     ]
 
 
-def _needed(need: Need, w: Weighed) -> list[tuple[str, str]]:
-    label = f"for {times(need.speedup)}"
-    alpha = (
-        f"alpha {need.alpha:.3f} (at k={need.alpha_k}) with drafter {w.point.setup.draft.label}"
-        if need.alpha is not None
-        else f"no alpha is enough with drafter {w.point.setup.draft.label}"
+def _needed(value: BestK, need: Need, w: Weighed) -> View:
+    """The requirements, and how far the drafter is from them if there is one."""
+    setup, alpha = w.point.setup, w.point.acceptance.alpha
+    free = setup.draft.model is None and setup.draft.ratio == 0
+    pairs = [
+        ("alpha", _alpha_needed(need, "free drafts" if free else setup.draft.label)),
+        ("draft step", _step_needed(need, alpha)),
+    ]
+    if not free:
+        pairs.append(("now", f"{_verdict(value.choice)} at alpha {alpha:g}"))
+    return View(
+        title=f"For {times(need.speedup)} a drafter must reach one of",
+        caption=(f"{setup.label}, {dtype_words(setup)}", _workload(w)),
+        sections=(Facts(tuple(pairs)),),
     )
+
+
+def _alpha_needed(need: Need, draft: str) -> str:
+    if need.alpha is None:
+        return f"no alpha is enough at the cost of {draft}"
+    return f"at least {need.alpha:.3f} at the cost of {draft} (k={need.alpha_k})"
+
+
+def _step_needed(need: Need, alpha: float) -> str:
     if need.draft_step_s is None or need.cost_ratio is None:
-        step = f"no drafter is fast enough at alpha {w.point.acceptance.alpha:g}"
-    else:
-        step = (
-            f"a draft step of {people(need.draft_step_s, 's')} (cost ratio {need.cost_ratio:.3f}, "
-            f"k={need.draft_k}) at alpha {w.point.acceptance.alpha:g}"
-        )
-    return [(label, alpha), ("or", step)]
+        return f"none is fast enough at alpha {alpha:g}"
+    return (
+        f"at most {people(need.draft_step_s, 's')}, cost ratio {need.cost_ratio:.3f}, "
+        f"at alpha {alpha:g} (k={need.draft_k})"
+    )
+
+
+def _workload(w: Weighed) -> str:
+    point = w.point
+    return (
+        f"batch {point.batch:,.0f}, context {people(point.context, 'tokens')}, "
+        f"acceptance {point.acceptance}"
+    )
 
 
 def _misfit(choice: Choice, value: BestK) -> str:
@@ -193,45 +211,4 @@ def _misfit(choice: Choice, value: BestK) -> str:
         f"Does not fit: batch {choice.batch:,.0f} at {people(choice.context, 'tokens')} tokens; "
         f"{value.memory.largest_batch:,} sequences fit with the drafter, "
         f"{value.memory.largest_batch_plain:,} without."
-    )
-
-
-def many(value: BestKs, scenario: Scenario) -> View:
-    """A line for each workload."""
-    setups = scenario.setups
-    varied = [
-        name
-        for name, values in (
-            ("target", {s.target.name for s in setups}),
-            ("draft", {s.draft.label for s in setups}),
-            ("hardware", {s.hardware.name for s in setups}),
-            ("tp", {s.tp for s in setups}),
-            ("context", set(scenario.context)),
-        )
-        if len(values) > 1
-    ]
-    columns = ("batch", "alpha", "k", "speedup", "tokens_per_round", "tpot_s", "break_even_tokens")
-    caption = f"{setups[0].label}, {dtype_words(setups[0])}" if len(setups) == 1 else ""
-    context = scenario.context[0]
-    if len(scenario.context) == 1:
-        caption += f"{', ' if caption else ''}context {people(context, 'tokens')}"
-    sections: list[Section] = [Rows(columns=(*varied, *columns, "verify_bound_by"), where="best")]
-    if value.rule:
-        sections.append(Lines((rule_words(value.rule),)))
-    capped = [c for c in value.points if c.at_k_max]
-    if capped:
-        sections.append(Lines((f"k = {capped[0].k} is the longest tried; raise --k-max",)))
-    misfits = sorted({int(c.batch) for c in value.points if not c.fits})
-    if misfits:
-        batches = ", ".join(f"{b:,}" for b in misfits)
-        sections.append(Lines((f"Does not fit in memory: batch {batches}.",)))
-    return View(title="Best k", caption=(caption,), sections=tuple(sections))
-
-
-def rule_words(rule: Rule) -> str:
-    """The rule of thumb in one line."""
-    return (
-        f"rule at batch 1, cost ratio {rule.cost_ratio:.2f}: "
-        f"k = round({rule.a:.2f} (1 - alpha)^-{rule.b:.2f}); "
-        f"errs by at most {rule.errs_by_at_most}, loses at most {percent(rule.loses_at_most, 2)}"
     )

@@ -30,11 +30,12 @@ def assumptions(setup: Setup) -> Iterable[str]:
         compute = setup.hardware.compute_dtype(stored)
         if compute != stored:
             yield (
-                f"{setup.hardware.name} runs {stored} weights of {model.name} "
-                f"at its {compute} rate"
+                f"{setup.hardware.name} runs {stored} weights of {model.name} at its {compute} rate"
             )
     if setup.tp > 1 or setup.draft_tp > 1:
         yield f"tp {setup.tp} without the cost of communication"
+    if setup.hardware.memory_basis == "label":
+        yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
 
 
 def one_setup(scenario: Scenario, question: str) -> Setup:

@@ -62,8 +62,8 @@ class Exactness:
 
 COLUMNS = (
     Column("check", "", "check", "text", "what is compared"),
-    Column("measured", "", "measured", "number", "by simulation"),
-    Column("expected", "", "expected", "number", "of a correct rule"),
+    Column("measured", "", "measured", "precise", "by simulation"),
+    Column("expected", "", "expected", "precise", "of a correct rule"),
     Column("standard_error", "", "std. error", "number", "of the measurement"),
     Column("limit", "", "limit", "number", "largest deviation allowed"),
     Column("passed", "", "holds", "flag", "whether the deviation is within the limit"),

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-
-import numpy as np
 
 from specplan.domain.answer import Answer, Basis, Lines, Table, View
 from specplan.domain.scenario import Scenario
 from specplan.errors import UsageError
-from specplan.questions.best_k import points_of
 from specplan.questions.facts import facts_of
-from specplan.questions.weigh import weigh
+from specplan.questions.weigh import lengths
 from specplan.rules.expected import Facts
 from specplan.units import parse_quantity, people
 
@@ -33,10 +30,13 @@ class Line:
 
 def common_k(scenario: Scenario) -> int:
     """The k that loses least, at the point where it loses most, against each point's own best."""
-    speedups = [weigh(point, scenario.candidates).speedup for point in points_of(scenario)]
-    shared = min(map(len, speedups))  # a drafter may propose fewer than another
-    regrets = np.stack([1 - speedup[:shared] / speedup.max() for speedup in speedups])
-    return scenario.candidates[int(np.argmin(regrets.max(axis=0)))]
+    possible = set(scenario.candidates)
+    for setup in scenario.setups:
+        possible &= set(lengths(setup, scenario.candidates))
+    worst = dict.fromkeys(sorted(possible), 0.0)
+    for facts in facts_of(replace(scenario, k=tuple(worst)), loads=False):
+        worst[facts.k] = max(worst[facts.k], facts.k_regret)
+    return min(worst, key=lambda k: worst[k])
 
 
 def first_misfit(points: Sequence[Facts]) -> Facts | None:

@@ -122,7 +122,7 @@ def memory(scenario: Scenario) -> Answer:
         view=_view(scenario, bills, arms, asked),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *_label_notes(scenario)),
+        notes=scenario.notes,
         ok=not any(bill.shortfall_bytes for bill in bills),
     )
 
@@ -155,12 +155,6 @@ def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
     }
 
 
-def _label_notes(scenario: Scenario) -> list[str]:
-    says = "memory is the label, not what the driver shows; real room may differ"
-    labelled = {s.hardware.name for s in scenario.setups if s.hardware.memory_basis == "label"}
-    return [f"{name}: {says}" for name in sorted(labelled)]
-
-
 def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
     if len(bills) > 1:
         names = ("hardware", "draft", "context", "draft_weights_bytes", "largest_batch_plain")
@@ -179,18 +173,22 @@ def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: 
 
 def memory_line(bill: MemoryBill) -> str:
     """The bill in one line."""
-    share = percent(bill.sequences_lost / bill.largest_batch_plain) if bill.largest_batch else "all"
+    lost = "none fits"
+    if bill.largest_batch_plain:
+        lost = (
+            f"-{bill.sequences_lost:,}, {percent(bill.sequences_lost / bill.largest_batch_plain)}"
+        )
     return (
-        f"{people(bill.draft_weights_bytes, 'B')} weights, "
-        f"{people(bill.draft_kv_bytes_per_token, 'B')} KV per token; "
-        f"{bill.largest_batch_plain:,} -> {bill.largest_batch:,} sequences at "
-        f"{people(bill.context, 'tokens')} tokens (-{bill.sequences_lost:,}, {share})"
+        f"{people(bill.draft_weights_bytes, 'B')} + "
+        f"{people(bill.draft_kv_bytes_per_token, 'B')} KV/token; {bill.largest_batch_plain:,} -> "
+        f"{bill.largest_batch:,} sequences of {people(bill.context, 'tokens')} ({lost})"
     )
 
 
 def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
     shown = "driver shows" if bill.memory_basis == "driver" else "label says"
-    lost = bill.sequences_lost / bill.largest_batch_plain if bill.largest_batch_plain else 1.0
+    plain = bill.largest_batch_plain
+    lost = bill.sequences_lost / plain if plain else None
     return [
         (
             "usable",
@@ -211,7 +209,7 @@ def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
         ),
         ("sequences without", f"{bill.largest_batch_plain:,}"),
         ("sequences with", f"{bill.largest_batch:,}"),
-        ("lost", f"{bill.sequences_lost:,} ({percent(lost)})"),
+        ("lost", f"{bill.sequences_lost:,} ({percent(lost)})" if lost is not None else "none fits"),
     ]
 
 
@@ -231,8 +229,13 @@ def _arm_facts(bill: MemoryBill, arms: list[Arms]) -> list[tuple[str, str]]:
 def _misfit(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
     return (
         (
-            f"Does not fit: {asked:,.0f} sequences of {people(bill.context, 'tokens')} tokens with "
-            f"the drafter need {people(bill.usable_bytes + bill.shortfall_bytes, 'B')} a GPU, "
-            f"{people(bill.shortfall_bytes, 'B')} more than {setup.where} can give."
+            f"Does not fit: batch {asked:,.0f} at {people(bill.context, 'tokens')} tokens needs "
+            f"{_gib(bill.usable_bytes + bill.shortfall_bytes)} a GPU with the drafter, "
+            f"{_gib(bill.shortfall_bytes)} more than {setup.where} can give."
         ),
     )
+
+
+def _gib(value_bytes: float) -> str:
+    """Shortfalls are always in GiB, so that they can be compared with a card's size."""
+    return f"{value_bytes / 2**30:,.2f} GiB"

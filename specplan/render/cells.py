@@ -32,6 +32,7 @@ _FORMS: Mapping[Form, Callable[[float], str]] = {
     "count": _count,
     "times": lambda value: f"{value:.2f}x",
     "number": _number,
+    "precise": lambda value: significant(value, 4),
     "seconds": lambda value: people(value, "s"),
     "bytes": lambda value: people(value, "B"),
     "percent": lambda value: f"{100 * value:.1f} %",

@@ -21,14 +21,15 @@ blocks = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(blocks)
 
 SESSIONS = [
-    pytest.param(block, id=f"{page.relative_to(ROOT)}:{number}")
+    pytest.param(files, block, id=f"{page.relative_to(ROOT)}:{number}")
     for page in PAGES
-    for number, block in enumerate(blocks.blocks(page.read_text(encoding="utf-8"), "console"), 1)
+    for number, (files, block) in enumerate(blocks.sessions(page.read_text(encoding="utf-8")), 1)
 ]
 
 
-@pytest.mark.parametrize("session", SESSIONS)
-def test_a_session_prints_what_it_says(session, tmp_path):
+@pytest.mark.parametrize(("files", "session"), SESSIONS)
+def test_a_session_prints_what_it_says(files, session, tmp_path):
+    blocks.lay_out(files, tmp_path)
     for command in blocks.commands(session):
         done = blocks.run(command.line, tmp_path)
         assert done.code == done.announced, f"$ {command.line}\n{done.stderr}"
@@ -42,6 +43,14 @@ def test_a_page_that_lies_is_caught(tmp_path):
 
 def test_the_readme_shows_every_command():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    names = "sweep best-k gate memory init check exactness hardware models schema".split()
+    names = ("sweep", "best-k", "gate", "memory", "init", "check", "exactness")
+    names += ("hardware", "models", "schema")
     shown = "".join(blocks.blocks(text, "console"))
     assert [name for name in names if f"$ specplan {name}" not in shown] == []
+
+
+def test_the_python_of_the_readme_runs(capsys):
+    (code,) = blocks.blocks((ROOT / "README.md").read_text(encoding="utf-8"), "python")
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own page
+    printed = capsys.readouterr().out.split()
+    assert printed == ["1", "4", "2.02", "16", "4", "1.94"]

@@ -20,6 +20,7 @@ from specplan.physics.memory import memory_bill
 from specplan.physics.roofline import ideal_pass
 from specplan.physics.round import cost_ratio, time_rounds
 from specplan.physics.tokens import alpha_for_tokens, expected_tokens
+from specplan.questions import grids
 from specplan.questions import sweep as sweeping
 from specplan.questions.best_k import best_k
 from specplan.questions.weigh import Point, weigh
@@ -313,7 +314,7 @@ def test_chunks_do_not_change_a_sweep(case, load, rows):
     )
     whole = list(sweeping.sweep(scene).table.records())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweeping, "CHUNK_ROWS", rows)
+        patch.setattr(grids, "CHUNK_ROWS", rows)
         chunks = list(sweeping.sweep(scene).table.chunks())
         again = list(sweeping.sweep(scene).table.records())
     assert again == whole

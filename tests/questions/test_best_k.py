@@ -281,23 +281,39 @@ def test_one_choice_for_each_workload_in_order():
         "acceptance": (Alpha(0.5), Alpha(0.9)),
     }
     _, answer = several(worlds.PAIR, worlds.FREE, **axes)
-    points = [(c.draft, c.context, c.batch, c.alpha) for c in answer.value.points]
-    assert points == list(product(("drafter", "free"), (1000, 200), (1, 30), (0.5, 0.9)))
-    for choice, case in zip(
-        answer.value.points, [worlds.PAIR] * 8 + [worlds.FREE] * 8, strict=True
-    ):
-        assert choice.k == oracle.best_k(
-            case, choice.alpha, choice.batch, range(17), choice.context
-        )
     rows = list(answer.table.records())
-    assert len(rows) == answer.table.rows == 16 * 17
-    assert [r["k"] for r in rows if r["best"]] == [c.k for c in answer.value.points]
+    points = [(r["draft"], r["context"], r["batch"], r["alpha"]) for r in rows]
+    assert points == list(product(("drafter", "free"), (1000, 200), (1, 30), (0.5, 0.9)))
+    assert len(rows) == answer.table.rows == answer.value.workloads == 16
+    for row, case in zip(rows, [worlds.PAIR] * 8 + [worlds.FREE] * 8, strict=True):
+        load = (row["alpha"], row["batch"])
+        assert row["k"] == oracle.best_k(case, *load, range(17), row["context"])
+        others = [
+            oracle.speedup(case, *load, k, row["context"]) for k in range(17) if k != row["k"]
+        ]
+        best = oracle.speedup(case, *load, row["k"], row["context"])
+        assert row["speedup"] == pytest.approx(best, rel=1e-12)
+        assert row["margin"] == pytest.approx(best / max(others) - 1, rel=1e-6, abs=1e-9)
 
 
 def test_a_choice_does_not_depend_on_its_neighbours():
     _, answer = several(worlds.PAIR, batch=(1.0, 30.0))
     alone = [one(batch=(b,)).choice for b in (1.0, 30.0)]
-    assert list(answer.value.points) == alone
+    for row, choice in zip(answer.table.records(), alone, strict=True):
+        exact = ("k", "fits", "verify_bound_by", "batch", "alpha")
+        close = ("speedup", "tpot_s", "tokens_per_round", "break_even_tokens", "break_even_alpha")
+        assert {n: row[n] for n in exact} == {n: getattr(choice, n) for n in exact}
+        assert {n: row[n] for n in close} == pytest.approx({n: getattr(choice, n) for n in close})
+
+
+@pytest.mark.parametrize("objective", ["latency", "throughput", "cost"])
+def test_many_choose_as_one_does(objective):
+    axes = {"batch": (1.0, 30.0, 65.0), "acceptance": (Alpha(0.5), Alpha(0.9))}
+    answer = best_k(worlds.scenario(worlds.PAIR, **axes), objective=objective)
+    for row in answer.table.records():
+        here = {"batch": (row["batch"],), "acceptance": (Alpha(row["alpha"]),)}
+        alone = best_k(worlds.scenario(worlds.PAIR, **here), objective=objective).value.choice
+        assert (row["k"], row["fits"]) == (alone.k, alone.fits)
 
 
 def test_one_that_does_not_fit_makes_the_answer_no():
@@ -321,11 +337,11 @@ def test_a_rule_of_thumb():
     assert rule.cost_ratio == pytest.approx(0.1, rel=1e-14)
     assert rule.errs_by_at_most == 1
     worst = 0.0
-    for choice in answer.value.points:
-        guess = round(rule.a * (1 - choice.alpha) ** -rule.b)
-        assert abs(guess - choice.k) <= rule.errs_by_at_most
-        taken = oracle.speedup(worlds.PAIR, choice.alpha, 1, min(guess, 16), 1000)
-        worst = max(worst, 1 - taken / choice.speedup)
+    for row in answer.table.records():
+        guess = round(rule.a * (1 - row["alpha"]) ** -rule.b)
+        assert abs(guess - row["k"]) <= rule.errs_by_at_most
+        taken = oracle.speedup(worlds.PAIR, row["alpha"], 1, min(guess, 16), 1000)
+        worst = max(worst, 1 - taken / row["speedup"])
     assert rule.loses_at_most == pytest.approx(worst, abs=1e-12)
 
 

@@ -12,7 +12,8 @@ import worlds
 
 from specplan.domain.acceptance import Alpha
 from specplan.errors import UsageError
-from specplan.questions.sweep import CHUNK_ROWS, COLUMNS, POINT_LIMIT, sweep
+from specplan.questions.grids import CHUNK_ROWS, POINT_LIMIT
+from specplan.questions.sweep import COLUMNS, sweep
 
 
 def records(*cases, **axes):
@@ -107,7 +108,7 @@ def test_nothing_drafts():
         ("none", 0, 1.0, 0.0)
     ] * 2
     (drafting,) = answer.value.drafting
-    assert (drafting.cost_ratio, drafting.sequences_lost) == (0.0, 0)
+    assert (drafting.cost_ratio, drafting.memory.sequences_lost) == (0.0, 0)
 
 
 def test_drafters_of_every_kind_side_by_side():
@@ -138,9 +139,10 @@ def test_what_drafting_costs():
     assert (one.draft, one.hardware, two.hardware) == ("drafter", "chip", "2x chip")
     assert one.cost_ratio == pytest.approx(0.1, rel=1e-14)
     assert two.cost_ratio == pytest.approx(0.2, rel=1e-14)
-    assert (one.draft_weights_bytes, one.draft_kv_bytes_per_token) == (2e8, 1e4)
-    assert (one.largest_batch_plain, one.largest_batch, one.sequences_lost) == (70, 61, 9)
-    assert two.sequences_lost == 160 - 130  # 8e9 / 5e7 against 7.8e9 / 6e7
+    bill = one.memory
+    assert (bill.draft_weights_bytes, bill.draft_kv_bytes_per_token) == (2e8, 1e4)
+    assert (bill.largest_batch_plain, bill.largest_batch, bill.sequences_lost) == (70, 61, 9)
+    assert two.memory.sequences_lost == 160 - 130  # 8e9 / 5e7 against 7.8e9 / 6e7
 
 
 def test_sequences_grow_beyond_their_average():
@@ -152,7 +154,7 @@ def test_sequences_grow_beyond_their_average():
     assert row["round_s"] == still["round_s"]
     assert (still["fits"], row["fits"]) == (True, False)  # 6.8e9 / 1.65e8 = 41.2
     (drafting,) = answer.value.drafting
-    assert (drafting.context, drafting.largest_batch) == (1500, 41)
+    assert (drafting.memory.context, drafting.memory.largest_batch) == (1500, 41)
     tight = replace(worlds.PAIR, draft=replace(worlds.DRAFT, planned_kv_bytes=1e5))
     (drafting,) = sweep(worlds.scenario(tight, k=(1,), growth=500.0)).value.drafting
     assert drafting.cost_ratio == pytest.approx(0.3 / 2.1, rel=1e-14)
@@ -218,7 +220,7 @@ def test_more_points_than_a_sweep_holds():
     full = worlds.scenario(worlds.PAIR, acceptance=alphas, batch=batch, k=(4,))
     assert sweep(full).table.rows == POINT_LIMIT  # nothing is computed before it is read
     for more in (replace(full, k=(4, 5)), replace(full, k=()), replace(full, batch=(*batch, 2e3))):
-        with pytest.raises(UsageError, match="points are more than one sweep holds") as error:
+        with pytest.raises(UsageError, match="points are more than one answer holds") as error:
             sweep(more)
         assert error.value.expected == "at most 10,000,000"
 

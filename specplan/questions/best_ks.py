@@ -1,0 +1,247 @@
+"""The best k of many workloads: one row each, streamed, and the rule of thumb they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.answer import Answer, Chunk, Column, Lines, Rows, Section, Table, View
+from specplan.domain.scenario import Scenario
+from specplan.physics.choose import best_index, break_even_alpha
+from specplan.physics.estimate import fit_rule, rule_k, rule_misses
+from specplan.physics.memory import memory_bill
+from specplan.physics.round import Timing, cost_ratio, time_rounds, tokens_table
+from specplan.physics.surface import Surface, best_k_surface
+from specplan.physics.tokens import FloatArray
+from specplan.questions.common import basis_of, dtype_words, percent
+from specplan.questions.grids import (
+    SETUP_COLUMNS,
+    flattened,
+    refuse_beyond_limit,
+    setup_cells,
+    slices,
+    whole,
+)
+from specplan.questions.weigh import Objective, Point, lengths, weigh
+from specplan.units import people
+
+FLOOR = 1e-70  # the score of an arm that does not fit: the surface knows no zeros
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """k = round(a (1 - alpha)^-b), fitted to the best k of this setup at batch 1."""
+
+    a: float
+    b: float
+    cost_ratio: float
+    errs_by_at_most: int
+    loses_at_most: float
+
+
+@dataclass(frozen=True, slots=True)
+class BestKs:
+    """What the rows, one for each workload, have in common."""
+
+    workloads: int
+    objective: str
+    all_fit: bool
+    reaches_k_max: bool
+    rule: Rule | None
+
+
+COLUMNS = (
+    *SETUP_COLUMNS,
+    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
+    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
+    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    Column("k", "tokens", "k", "count", "the best draft length"),
+    Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
+    Column(
+        "margin", "1", "margin", "percent", "score over that of the next best candidate, less 1"
+    ),
+    Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
+    Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
+    Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
+    Column("round_s", "s", "round", "seconds", "draft and verify"),
+    Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
+    Column("break_even_tokens", "tokens", "break-even", "number", "round cost in plain steps"),
+    Column("break_even_alpha", "1", "at alpha", "number", "absent if even 1 is not enough"),
+    Column("verify_bound_by", "", "verify by", "text", "ceiling of verification"),
+    Column("fits", "", "fits", "flag", "whether the batch fits, with the drafter if k > 0"),
+)
+SHOWN = ("batch", "alpha", "k", "speedup", "margin", "tokens_per_round", "tpot_s")
+
+
+@dataclass(frozen=True, slots=True)
+class _Won:
+    """The winners of a slice: arrays of shape (context, batch, alpha)."""
+
+    here: Scenario
+    k: tuple[int, ...]
+    tokens: FloatArray
+    timing: Timing
+    surface: Surface
+    fits: npt.NDArray[np.bool_]
+
+
+def best_ks(scenario: Scenario, objective: Objective) -> Answer:
+    """A row for each workload of the scenario, in axis order: setup, context, batch, alpha."""
+    refuse_beyond_limit(scenario.workloads)
+    ends = [
+        (won.fits.all(), (won.surface.k == scenario.k_max).any())
+        for won in _all(scenario, objective)
+    ]
+    value = BestKs(
+        workloads=scenario.workloads,
+        objective=str(objective),
+        all_fit=all(bool(fits) for fits, _ in ends),
+        reaches_k_max=not scenario.k and any(bool(reaches) for _, reaches in ends),
+        rule=_rule(scenario, objective),
+    )
+    return Answer(
+        command="best-k",
+        value=value,
+        table=Table(
+            columns=COLUMNS,
+            rows=scenario.workloads,
+            chunks=lambda: (_chunk(won) for won in _all(scenario, objective)),
+        ),
+        view=_view(value, scenario),
+        basis=basis_of(scenario),
+        inputs=scenario.inputs,
+        notes=scenario.notes,
+        ok=value.all_fit,
+    )
+
+
+def _all(scenario: Scenario, objective: Objective) -> Iterator[_Won]:
+    return (_won(here, objective) for here in slices(scenario))
+
+
+def _won(here: Scenario, objective: Objective) -> _Won:
+    """The best candidate of every workload in a slice."""
+    (setup,) = here.setups
+    k = lengths(setup, here.candidates)
+    shape = (len(here.context), len(here.batch), len(here.acceptance))
+    timing = time_rounds(setup, here.context, here.batch, k)
+    tokens = tokens_table(here.acceptance, k)
+    flat = [
+        best_k_surface(
+            *_factors(here, objective, number, tokens, timing.gain[number]), np.asarray(k)
+        )
+        for number in range(len(here.context))
+    ]
+    surface = Surface(*(np.stack(arrays).reshape(shape) for arrays in zip(*flat, strict=True)))
+    bill = memory_bill(setup, (np.asarray(here.context) + here.growth).reshape(-1, 1, 1))
+    room = np.where(surface.k > 0, bill.largest, bill.largest_plain)
+    fits = np.asarray(here.batch).reshape(-1, 1) <= room
+    return _Won(here, k, tokens, timing, surface, fits)
+
+
+def _factors(
+    here: Scenario, objective: Objective, number: int, tokens: FloatArray, gain: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The score at one context as a product of a part per (alpha, k) and one per (batch, k)."""
+    if objective is Objective.LATENCY:
+        return tokens, gain
+    points = (
+        Point(here.setups[0], here.context[number], 1, acceptance, here.growth)
+        for acceptance in here.acceptance
+    )
+    scores = [weigh(point, here.candidates).score(objective) for point in points]
+    return np.maximum(np.stack(scores), FLOOR), np.ones_like(gain)
+
+
+def _chunk(won: _Won) -> Chunk:
+    """The slice's rows: context by context, batch by batch, alpha by alpha."""
+    here, surface, shape = won.here, won.surface, won.surface.k.shape
+    chosen = np.searchsorted(np.asarray(won.k), surface.k)
+    c, b, a = np.ogrid[: shape[0], : shape[1], : shape[2]]
+    tokens = won.tokens[a, chosen]
+    draft_s, verify_s = won.timing.draft_s[c, b, chosen], won.timing.verify_s[c, b, chosen]
+    round_s = draft_s + verify_s
+    cost = round_s / won.timing.plain_s
+    enough = break_even_alpha(cost, surface.k)
+    compute = won.timing.verify.compute_bound[c, b, chosen]
+    cells = {
+        "batch": np.asarray(here.batch, np.int64).reshape(-1, 1),
+        "context": whole(here.context).reshape(-1, 1, 1),
+        "alpha": np.asarray([acceptance.alpha for acceptance in here.acceptance]),
+        "k": surface.k,
+        "speedup": tokens / cost,
+        "margin": surface.margin,
+        "tokens_per_round": tokens,
+        "draft_s": draft_s,
+        "verify_s": verify_s,
+        "round_s": round_s,
+        "tpot_s": round_s / tokens,
+        "break_even_tokens": cost,
+        "break_even_alpha": _absent_where(~np.isfinite(enough), enough),
+        "verify_bound_by": np.where(compute, "compute", "memory"),
+        "fits": won.fits,
+    }
+    return setup_cells(here.setups[0], chosen.size) | flattened(cells, shape)
+
+
+def _absent_where(missing: npt.NDArray[np.bool_], values: FloatArray) -> npt.NDArray[np.object_]:
+    """The values as objects, None where they are missing."""
+    cells = values.astype(object)
+    cells[missing] = None
+    return cells
+
+
+def _rule(scenario: Scenario, objective: Objective) -> Rule | None:
+    """The rule of thumb of a range of alphas at batch 1, one setup and one context."""
+    alphas = np.asarray([a.alpha for a in scenario.acceptance])
+    one_curve = len(scenario.setups) == len(scenario.context) == len(scenario.batch) == 1
+    if not one_curve or scenario.batch[0] != 1 or scenario.k or objective is not Objective.LATENCY:
+        return None
+    setup, context = scenario.setups[0], scenario.context[0]
+    k = lengths(setup, scenario.candidates)
+    if len(alphas) < 3 or len(k) < 2 or not (alphas < 1).all():
+        return None
+    score = tokens_table(scenario.acceptance, k) * time_rounds(setup, (context,), (1,), k).gain[0]
+    best = best_index(score).astype(np.float64)
+    a, b, loss = fit_rule(alphas, best, score)
+    off = rule_misses(rule_k(a, b, alphas), best, score.shape[1] - 1)
+    return Rule(a, b, cost_ratio(setup, context), int(off.max()), loss)
+
+
+def _view(value: BestKs, scenario: Scenario) -> View:
+    setups = scenario.setups
+    varied = [
+        name
+        for name, values in (
+            ("target", {s.target.name for s in setups}),
+            ("draft", {s.draft.label for s in setups}),
+            ("hardware", {s.hardware.name for s in setups}),
+            ("tp", {s.tp for s in setups}),
+            ("dtype", {s.dtype for s in setups}),
+            ("context", set(scenario.context)),
+        )
+        if len(values) > 1
+    ]
+    told = [f"{setups[0].label}, {dtype_words(setups[0])}"] if len(setups) == 1 else []
+    if len(scenario.context) == 1:
+        told.append(f"context {people(scenario.context[0], 'tokens')}")
+    names = (*varied, *SHOWN, "break_even_tokens", "verify_bound_by")
+    sections: list[Section] = [Rows(columns=names if value.all_fit else (*names, "fits"))]
+    if value.rule:
+        sections.append(Lines((rule_words(value.rule),)))
+    if value.reaches_k_max:
+        sections.append(Lines((f"k = {scenario.k_max} is the longest tried; raise --k-max",)))
+    aim = "" if value.objective == Objective.LATENCY else f" for {value.objective}"
+    return View(title=f"Best k{aim}", caption=(", ".join(told),), sections=tuple(sections))
+
+
+def rule_words(rule: Rule) -> str:
+    """The rule of thumb in one line."""
+    return (
+        f"rule at batch 1, cost ratio {rule.cost_ratio:.2f}: "
+        f"k = round({rule.a:.2f} (1 - alpha)^-{rule.b:.2f}); "
+        f"errs by at most {rule.errs_by_at_most}, loses at most {percent(rule.loses_at_most, 2)}"
+    )

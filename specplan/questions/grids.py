@@ -1,0 +1,92 @@
+"""A scenario's grid as columns: slices small enough to stream, and arrays flattened to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.answer import Column, Scalar
+from specplan.domain.scenario import Scenario, Setup
+from specplan.errors import UsageError
+
+POINT_LIMIT = 10_000_000
+CHUNK_ROWS = 8192
+
+SETUP_COLUMNS = (
+    Column("target", "", "target", "text", "model that is sped up"),
+    Column("draft", "", "draft", "text", "what proposes tokens"),
+    Column("hardware", "", "hardware", "text", "accelerator"),
+    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
+    Column("dtype", "", "dtype", "text", "storage type of the target's weights"),
+    Column("draft_dtype", "", "draft dtype", "text", "storage type of the drafter's weights"),
+    Column("kv_dtype", "", "kv dtype", "text", "storage type of the cache"),
+    Column("draft_tp", "GPU", "draft tp", "count", "GPUs that share the drafter"),
+    Column("engine", "", "engine", "text", "whose habits price a pass"),
+)
+
+
+def refuse_beyond_limit(points: int) -> None:
+    """Refuses a grid that nobody meant to ask for."""
+    if points > POINT_LIMIT:
+        raise UsageError(
+            f"{points:,} points are more than one answer holds",
+            expected=f"at most {POINT_LIMIT:,}",
+            hint="take coarser steps",
+        )
+
+
+def slices(scenario: Scenario, rows_per_point: int = 1) -> Iterator[Scenario]:
+    """The scenario cut along context, batch and acceptance, one setup each, in axis order.
+
+    A slice makes at most CHUNK_ROWS rows. An outer axis is taken in steps of more than one only
+    where every inner axis is whole, so that rows keep their order.
+    """
+    points = max(1, CHUNK_ROWS // rows_per_point)
+    inner = min(len(scenario.acceptance), points)
+    middle = min(len(scenario.batch), points // inner)
+    outer = min(len(scenario.context), points // (inner * middle))
+    for setup, c, b, a in product(
+        scenario.setups,
+        range(0, len(scenario.context), outer),
+        range(0, len(scenario.batch), middle),
+        range(0, len(scenario.acceptance), inner),
+    ):
+        yield replace(
+            scenario,
+            setups=(setup,),
+            context=scenario.context[c : c + outer],
+            batch=scenario.batch[b : b + middle],
+            acceptance=scenario.acceptance[a : a + inner],
+        )
+
+
+def setup_cells(setup: Setup, count: int) -> dict[str, list[Scalar]]:
+    """SETUP_COLUMNS of one setup, `count` rows of them."""
+    values: tuple[Scalar, ...] = (
+        setup.target.name,
+        setup.draft.label,
+        setup.hardware.name,
+        setup.tp,
+        str(setup.dtype),
+        str(setup.draft_dtype),
+        str(setup.kv_dtype),
+        setup.draft_tp,
+        setup.engine.name,
+    )
+    return {column.name: [v] * count for column, v in zip(SETUP_COLUMNS, values, strict=True)}
+
+
+def flattened(
+    cells: Mapping[str, npt.NDArray[np.generic] | float], shape: tuple[int, ...]
+) -> dict[str, list[Scalar]]:
+    """Arrays broadcast to `shape` and laid out in its order."""
+    return {name: np.broadcast_to(v, shape).ravel().tolist() for name, v in cells.items()}
+
+
+def whole(values: tuple[float, ...]) -> npt.NDArray[np.object_]:
+    """Numbers that are integers where they can be, as JSON should show them."""
+    return np.array([int(v) if v == int(v) else v for v in values], object)

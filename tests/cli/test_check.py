@@ -1,0 +1,652 @@
+"""check as typed: exit codes, what is found where, formats, mistakes with their places, the lock."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from typed import ROOT, answered, environment
+
+from specplan.catalogue.read import read_file
+
+PLAN = """\
+schema: plan/1
+target: llama-3-8b
+draft: llama-3.2-1b
+hardware: h100
+k: 4
+workload: {batch: [1, 16], context: 2k, alpha: 0.8}
+expect: {min_speedup: 1.9, fits: true, min_sequences: 174}
+"""
+UNSURE = (
+    "plan.yaml:7:23: SP001 min_speedup 1.9: 1.94x at batch 16, context 2048, "
+    "holds only as a bound: unsure\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path, monkeypatch):
+    """In an empty folder, without variables and cards of one's own."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "SPECPLAN_CATALOGUE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+
+def put(name: str, text: str = PLAN, **changed: str) -> Path:
+    """A plan with some of its lines replaced, by their keys."""
+    lines = [
+        f"{key}: {changed.pop(key)}" if (key := line.partition(":")[0]) in changed else line
+        for line in text.splitlines()
+    ]
+    lines += [f"{key}: {value}" for key, value in changed.items()]
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def said(capsys, *words: str):
+    return answered(capsys, ["check", *words])
+
+
+def only_line(capsys, *words: str) -> str:
+    """The only finding of a check that could not read a plan."""
+    answer = said(capsys, *words)
+    assert answer.code == 2
+    first, summary = answer.out.splitlines()
+    assert summary.endswith("1 file unreadable")
+    return first
+
+
+# Exit codes and what is found
+
+
+def test_what_holds_as_a_bound_is_a_warning_and_fails_when_strict(capsys):
+    put("plan.yaml")
+    loose, strict = said(capsys), said(capsys, "--strict")
+    assert (loose.code, loose.err) == (0, "")
+    assert loose.out == UNSURE + "1 plan, 3 expectations: 2 hold, 1 unsure\n"
+    assert (strict.code, strict.out) == (1, loose.out)
+    put("plan.yaml", expect="{fits: true}")
+    assert said(capsys, "--strict") == (0, "1 plan, 1 expectation: 1 holds\n", "")
+
+
+def test_a_failure_names_the_worst_point_at_the_place_of_the_value(capsys):
+    put(
+        "plans/chat.yaml",
+        hardware="[h100, l40s]",
+        workload="{batch: [1, 64], context: [2k, 8k], alpha: [0.6, 0.8]}",
+        k="6",
+        expect="\n  - {at: {batch: 64, hardware: h100}, min_speedup: 1.2, max_tpot: 3 ms}\n"
+        "  - fits: true\n"
+        "    max_k_regret: 0.03",
+    )
+    answer = said(capsys, "plans")
+    assert answer.code == 1
+    at = "h100-sxm, batch 64, context 8192"
+    assert answer.out.splitlines() == [
+        f"plans/chat.yaml:8:54: SP001 min_speedup 1.2: 1.01x at {at}, alpha 0.6; "
+        "best k there is 2 (1.33x)",
+        f"plans/chat.yaml:8:69: SP002 max_tpot 3 ms: 24.8 ms at {at}, alpha 0.6; "
+        "best k there is 2 (18.7 ms)",
+        "plans/chat.yaml:9:11: SP004 fits true: does not fit, 56.8 GiB a GPU missing, "
+        "at l40s, batch 64, context 8192",
+        f"plans/chat.yaml:10:19: SP007 max_k_regret 0.03: 0.244 at {at}, alpha 0.6; "
+        "best k there is 2 (1.33x)",
+        "1 plan, 4 expectations: 0 hold, 4 fail",
+    ]
+
+
+def test_a_file_that_cannot_be_read_stops_no_other(capsys):
+    put("plans/a.yaml", expect="{min_speedup: 3}")
+    put("plans/b.yaml", hardwear="h100")
+    put("plans/c.yaml")
+    answer = said(capsys, "plans")
+    assert answer.code == 2
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("plans/a.yaml:7:23: SP001 min_speedup 3: 1.94x")
+    assert lines[1] == ("plans/b.yaml:8:1: SP101 unknown key 'hardwear'; did you mean 'hardware'?")
+    assert lines[2] == f"plans/{UNSURE.rstrip()}".replace("plan.yaml", "c.yaml")
+    assert lines[3] == "3 plans, 4 expectations: 2 hold, 1 fails, 1 unsure, 1 file unreadable"
+
+
+def test_nothing_to_check_is_bad_input(capsys):
+    put("notes.yaml", "title: not ours\nschema: plan/1\n")
+    answer = said(capsys)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == (
+        "specplan: no plan in .; expected YAML that begins with schema: plan/1; "
+        "specplan init writes one\n"
+    )
+
+
+def test_cards_alone_are_checked_and_a_folder_of_them_has_no_plan(capsys):
+    shutil.copytree(ROOT / "hardware", "cards")
+    files = sorted(map(str, Path("cards").glob("*.yaml")))
+    answer = said(capsys, *files)
+    assert answer.code == 0
+    assert answer.out == f"{len(files)} cards: nothing found\n"
+    folder = said(capsys, "cards")
+    assert (folder.code, folder.out) == (2, answer.out)
+    assert folder.err == "specplan: no plan was found\n"
+
+
+def test_a_file_named_must_be_ours(capsys):
+    put("other.yaml", "openapi: 3.1\n")
+    put("later.yaml", "schema: plan/2\n")
+    put("odd.yaml", "schema: enigne/1\n")
+    headers = "plan/1, hardware/1, model/1"
+    assert only_line(capsys, "other.yaml") == (
+        f"other.yaml:1:1: SP101 schema is missing; expected one of {headers}"
+    )
+    assert only_line(capsys, "later.yaml") == (
+        "later.yaml:1:9: SP101 unknown schema 'plan/2'; did you mean 'plan/1'?"
+    )
+    assert only_line(capsys, "gone.yaml") == "gone.yaml: SP101 no such file"
+    assert only_line(capsys, ".", "plan.yaml").startswith("later.yaml") is False
+
+
+def test_a_header_of_ours_in_a_folder_is_never_passed_over(capsys):
+    put("a.yaml")
+    put("b.yaml", "# one\n---\nschema: plans/1\n")
+    answer = said(capsys)
+    assert answer.code == 2
+    assert answer.out.splitlines()[0] == (
+        "b.yaml:3:9: SP101 unknown schema 'plans/1'; did you mean 'plan/1'?"
+    )
+
+
+def test_folders_are_searched_but_for_those_that_are_not_ours(capsys):
+    put("deep/er/plan.yml")
+    put("b/plan.yaml")
+    for folder in (".hidden", "node_modules/x", "b/.git", "__pycache__"):
+        put(f"{folder}/plan.yaml", hardwear="never read")
+    put("env/lib/plan.yaml", hardwear="never read")
+    Path("env/pyvenv.cfg").touch()
+    put("b/_template.yaml", hardwear="never read")
+    put("b/plan.txt", hardwear="never read")
+    Path("b/loop").symlink_to(Path.cwd(), target_is_directory=True)
+    Path("b/dangling.yaml").symlink_to("nowhere.yaml")
+    os.mkfifo("b/pipe.yaml")
+    answer = said(capsys, ".", "b", "b/plan.yaml", str(Path.cwd() / "b"))
+    assert answer.code == 0
+    assert [line.partition(":")[0] for line in answer.out.splitlines()[:-1]] == [
+        "b/plan.yaml",
+        "deep/er/plan.yml",
+    ]
+    assert answer.out.splitlines()[-1].startswith("2 plans, 6 expectations")
+
+
+def test_two_hundred_plans(capsys):
+    for number in range(200):
+        put(f"plans/p{number:03}.yaml", expect="{fits: true, min_sequences: 64}")
+    put("plans/p117.yaml", expect="{fits: true, min_sequences: 175}")
+    answer = said(capsys, "plans")
+    assert answer.code == 1
+    assert answer.out == (
+        "plans/p117.yaml:7:38: SP005 min_sequences 175: 174 fit at context 2048\n"
+        "200 plans, 400 expectations: 399 hold, 1 fails\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({"k": "best"}, "2 hold, 1 unsure"),
+        ({"k": "gate", "draft": "none", "expect": "{min_speedup: 1}"}, "0 hold, 1 unsure"),
+        ({"k": "[2, 4]", "draft": "free", "expect": "{max_draft_memory: 0}"}, "1 holds"),
+        (
+            {"workload": "{mix: [{weight: 3, batch: 16, context: 2k, alpha: 0.8}]}"},
+            "2 hold, 1 unsure",
+        ),
+    ],
+)
+def test_kinds_of_plans(capsys, changed, found):
+    put("plan.yaml", **changed)
+    answer = said(capsys)
+    assert answer.code == 0
+    assert answer.out.splitlines()[-1].endswith(found)
+
+
+def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
+    put(
+        "plan.yaml",
+        k="best",
+        workload="\n  context: 2k\n  mix:\n    - {weight: 3, alpha: 0.8, batch: 16}\n"
+        "    - {weight: 1, alpha: 0.5, batch: 64, context: 8k}",
+        expect="\n- {max_k_regret: 0.01}\n- {at: {alpha: 0.5}, fits: true}",
+    )
+    answer = said(capsys)
+    assert answer.code == 1
+    assert answer.out.splitlines()[:2] == [
+        "plan.yaml:12:18: SP007 max_k_regret 0.01: 0.079 at batch 16, context 2048, alpha 0.8; "
+        "best k there is 4 (1.94x)",
+        "plan.yaml:13:30: SP004 fits true: does not fit, 25.6 GiB a GPU missing, "
+        "at batch 64, context 8192",
+    ]
+
+
+# Mistakes, each at its place
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        (
+            {"expect": "\n  - {at: {batch: 1}, max_tpto: 30 ms}"},
+            "8:22: SP101 unknown key 'max_tpto' in expect; did you mean 'max_tpot'?",
+        ),
+        (
+            {"expect": "{max_tpot: 30}"},
+            "7:20: SP101 max_tpot is 30 without a unit; expected a quantity such as 30 ms",
+        ),
+        (
+            {"workload": "{acceptance: [0.9, 0.6]}"},
+            "6:24: SP101 acceptance is a bare list; expected one acceptance; for several alphas "
+            "use alpha: [...]; rates per position are not known to this version",
+        ),
+        (
+            {"workload": "{alpha: 72}"},
+            "6:19: SP101 alpha 72 is no probability; expected 0..1; 72 % is 0.72",
+        ),
+        (
+            {"workload": "{alpha: 0.7, acceptance: 0.7}"},
+            "6:24: SP101 alpha and acceptance say the same twice; keep one",
+        ),
+        (
+            {"k": "gated"},
+            "5:4: SP101 k: 'gated' is no number or range; expected 4, 1,16, 1:8 or 1:256:x2, "
+            "or best, gate",
+        ),
+        (
+            {"k": "17", "draft": "none"},
+            "1:1: SP101 draft none cannot propose k = 17; at most 0",
+        ),
+        (
+            {"target": "llama-3-8b\ntarget: llama-2-7b"},
+            "3:1: SP101 duplicate key 'target'; first set on line 2; keep one",
+        ),
+        ({"hardware": "h10O"}, "4:11: SP101 unknown hardware 'h10O'; did you mean 'h100'?"),
+        (
+            {"expect": "{at: {batch: many}, fits: true}"},
+            "7:22: SP101 'many' is not a number; expected a number, a list 1,16, or a range 1:8, "
+            "0.5:0.95:0.05, 1:256:x2",
+        ),
+        (
+            {"expect": "{at: {batch: 4}, fits: true}"},
+            "7:22: SP102 fits at batch 4: no such point; the plan has 1, 16",
+        ),
+        (
+            {"dtype": "fp4"},
+            None,
+        ),
+        ({"expect": ""}, "1:1: SP104 the plan expects nothing"),
+    ],
+)
+def test_a_mistake_in_a_plan(capsys, changed, line):
+    put("plans/chat.yaml", **changed)
+    answer = said(capsys, "plans")
+    if line is None:
+        assert answer.code == 0
+        return
+    rule = line.split()[1]
+    assert answer.code == {"SP101": 2, "SP102": 1, "SP104": 0}[rule]
+    assert answer.out.splitlines()[0] == f"plans/chat.yaml:{line}"
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("target", "1:1: SP101 missing key 'target'; expected a model such as llama-3-8b"),
+        ("hardware", "1:1: SP101 missing key 'hardware'; expected an accelerator such as h100-sxm"),
+        ("workload", "1:1: SP101 missing key 'alpha' in workload; expected an acceptance such as"),
+    ],
+)
+def test_what_nobody_can_guess_must_be_said(capsys, key, line):
+    text = "".join(row for row in PLAN.splitlines(keepends=True) if not row.startswith(key))
+    put("plan.yaml", text)
+    assert only_line(capsys).startswith(f"plan.yaml:{line}")
+
+
+def test_what_a_stranger_writes_reaches_the_terminal_visible(capsys):
+    put("plan.yaml", about='"\\x1b[31mred"')
+    answer = said(capsys)
+    assert answer.code == 2
+    assert "\x1b" not in answer.out
+    assert "invisible character \\x1b" in answer.out
+
+
+# Cards named by path
+
+
+def card(folder: str, name: str = "mine", **figures: str) -> Path:
+    text = (ROOT / "hardware" / "h100-sxm.yaml").read_text("utf-8")
+    return put(f"{folder}/{name}.yaml", text, **{"name": name, "aliases": "[]", **figures})
+
+
+def test_a_path_leads_from_the_plan_and_stays_in_its_repository(capsys):
+    card("cards")
+    plan = put("plans/a/plan.yaml", hardware="../../cards/mine.yaml")
+    refusal = (
+        "plans/a/plan.yaml:4:11: SP101 '../../cards/mine.yaml' is outside the plan's folder and "
+        "repository; expected a card below one of them"
+    )
+    assert only_line(capsys, str(plan)) == refusal
+    Path(".git").mkdir()
+    assert said(capsys, str(plan)).code == 0
+    os.chdir("plans")
+    assert said(capsys, "a/plan.yaml").code == 0
+    os.chdir("..")
+    Path("plans/.git").mkdir()
+    assert only_line(capsys, str(plan)) == refusal
+    assert answered(capsys, ["best-k", str(plan)]).err.startswith(
+        "specplan: plans/a/plan.yaml:4:11: '../../cards/mine.yaml' is outside"
+    )
+
+
+@pytest.mark.parametrize("text", ["/etc/passwd", "../secret.yaml", "link.yaml", "a/../../s.yaml"])
+def test_no_path_leaves_the_repository(capsys, text):
+    secret = card(".", "secret")
+    Path("repository/.git").mkdir(parents=True)
+    Path("repository/link.yaml").symlink_to(secret.resolve())
+    put("repository/plan.yaml", hardware=text)
+    line = only_line(capsys, "repository/plan.yaml")
+    assert line.startswith(
+        f"repository/plan.yaml:4:11: SP101 '{text}' is outside the plan's folder"
+    )
+
+
+def test_a_broken_card_is_reported_where_it_is_broken(capsys):
+    card("specplan.d", "mine", bandwidth="3.35")
+    put("plan.yaml", hardware="mine")
+    line = only_line(capsys, "plan.yaml")
+    assert line.startswith("specplan.d/mine.yaml:")
+    assert "looks like TB/s" in line
+    assert line.endswith("(for plan.yaml)")
+
+
+def test_a_card_that_hides_a_packaged_one_is_a_finding(capsys):
+    card("specplan.d", "h100-sxm")
+    put("plan.yaml", expect="{fits: true}", hardware="h100-sxm")
+    answer = said(capsys, "plan.yaml")
+    assert answer.code == 0
+    assert answer.out == (
+        "plan.yaml:4:11: SC005 specplan.d/h100-sxm.yaml: h100-sxm hides the packaged card of that "
+        "name\n1 plan, 1 expectation: 1 holds, 1 warning besides\n"
+    )
+    assert said(capsys, "plan.yaml", "--strict").code == 1
+    everything = said(capsys)
+    assert everything.code == 0
+    assert "specplan.d/h100-sxm.yaml:3:7: SC005 h100-sxm hides" in everything.out
+    card("specplan.d", "h100-sxm", accept="{SC005: ours is the true one}")
+    assert said(capsys, "--strict").code == 0
+
+
+def test_cards_found_are_checked_as_cards(capsys):
+    put("plan.yaml", expect="{fits: true}")
+    card("specplan.d", "mine", aliases="[h100]", bandwidth="3.35 GB/s")
+    answer = said(capsys)
+    assert answer.code == 1
+    assert [line.split()[1] for line in answer.out.splitlines()[:-1]] == ["SC004", "SC002", "SC002"]
+    assert answer.out.splitlines()[-1] == (
+        "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 2 warnings besides"
+    )
+
+
+# Formats
+
+
+@pytest.fixture
+def mixed() -> None:
+    """A plan that fails, one that is unsure, one that cannot be read."""
+    put("plans/a.yaml", expect="{min_speedup: 3, fits: true}")
+    put("plans/b, c.yaml", expect="{min_speedup: 1}")
+    put("plans/d.yaml", k="gated")
+
+
+@pytest.mark.usefixtures("mixed")
+def test_json_has_a_row_for_every_outcome(capsys):
+    answer = said(capsys, "plans", "-f", "json")
+    assert answer.code == 2
+    envelope = json.loads(answer.out)
+    assert envelope["schema"] == "specplan.check/1"
+    assert envelope["answer"] == {
+        "plans": 3,
+        "cards": 0,
+        "expectations": 3,
+        "hold": 1,
+        "fail": 1,
+        "unsure": 1,
+        "unreadable": 1,
+        "other_errors": 0,
+        "other_warnings": 0,
+    }
+    assert [(row["rule"], row["level"]) for row in envelope["rows"]] == [
+        ("SP001", "error"),
+        ("SP004", "pass"),
+        ("SP001", "warning"),
+        ("SP101", "error"),
+    ]
+    first = envelope["rows"][0]
+    assert (first["file"], first["line"], first["column"]) == ("plans/a.yaml", 7, 23)
+    assert (first["expected"], first["batch"], first["best_k"]) == (3, 16, 4)
+    assert first["found"] == pytest.approx(1.9356, abs=1e-4)
+    assert envelope["inputs"]["hardware h100-sxm"]["sha256"]
+    assert set(envelope["inputs"]) >= {"plans/a.yaml", "model llama-3-8b"}
+
+
+@pytest.mark.usefixtures("mixed")
+def test_github_annotates_by_itself_in_its_actions(capsys, monkeypatch):
+    explicit = said(capsys, "plans", "-f", "github")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert said(capsys, "plans") == explicit
+    assert explicit.out.splitlines() == [
+        "::error file=plans/a.yaml,line=7,col=23,title=SP001::min_speedup 3: 1.94x at batch 16, "
+        "context 2048; best k there is 4 (1.94x)",
+        "::warning file=plans/b%2C c.yaml,line=7,col=23,title=SP001::min_speedup 1: 1.94x at "
+        "batch 16, context 2048, holds only as a bound: unsure",
+        "::error file=plans/d.yaml,line=5,col=4,title=SP101::k: 'gated' is no number or range; "
+        "expected 4, 1,16, 1:8 or 1:256:x2, or best, gate",
+    ]
+    monkeypatch.setenv("GITHUB_ACTIONS", "false")
+    assert said(capsys, "plans") == said(capsys, "plans", "-f", "text")
+    assert said(capsys, "plans") == said(capsys, "plans", "-f", "plain")
+
+
+@pytest.mark.usefixtures("mixed")
+def test_junit_has_a_case_for_every_outcome(capsys):
+    suites = ET.fromstring(said(capsys, "plans", "-f", "junit").out)  # noqa: S314 - our own
+    (suite,) = suites
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "2", "1")
+    names = [case.get("name") for case in suite]
+    assert names[0] == "SP001 min_speedup (plans/a.yaml:7:23)"
+    assert len(set(names)) == 4
+
+
+@pytest.mark.usefixtures("mixed")
+def test_sarif_has_results_and_their_rules(capsys):
+    said(capsys, "plans", "-o", "report.sarif")
+    (run,) = json.loads(Path("report.sarif").read_text())["runs"]
+    assert [(r["ruleId"], r["level"]) for r in run["results"]] == [
+        ("SP001", "error"),
+        ("SP001", "warning"),
+        ("SP101", "error"),
+    ]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "plans/a.yaml"
+    assert place["region"] == {"startLine": 7, "startColumn": 23}
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    assert set(rules) == {"SP001", "SP004", "SP101"}
+    assert rules["SP001"]["shortDescription"]["text"] == "min_speedup"
+
+
+@pytest.mark.usefixtures("mixed")
+def test_markdown_says_the_same_as_text(capsys):
+    answer = said(capsys, "plans", "-f", "markdown")
+    assert answer.code == 2
+    assert "plans/a.yaml:7:23: SP001 min\\_speedup 3: 1.94x at batch 16" in answer.out
+    assert answer.out.rstrip().endswith(
+        "3 plans, 3 expectations: 1 holds, 1 fails, 1 unsure, 1 file unreadable"
+    )
+
+
+def test_an_output_that_is_a_plan_is_refused(capsys):
+    plan = put("plan.yaml")
+    answer = said(capsys, "-f", "text", "-o", "plan.yaml")
+    assert (answer.code, answer.out) == (2, "")
+    assert plan.read_text() == PLAN
+
+
+# Rules
+
+
+def test_rules_are_listed_and_explained(capsys):
+    listed = said(capsys, "--rules")
+    assert listed.code == 0
+    ids = [line.split()[0] for line in listed.out.splitlines()[3:]]
+    assert ids[:3] == ["SP001", "SP002", "SP003"]
+    assert {"SP104", "SC001"} < set(ids)
+    rows = json.loads(said(capsys, "--rules", "-f", "json").out)["rows"]
+    assert [row["id"] for row in rows] == ids
+    assert rows[0]["expectation"] == "min_speedup"
+    by_id = said(capsys, "--rule", "SP004")
+    assert by_id.code == 0
+    assert by_id.out.splitlines()[0] == "SP004 fits"
+    assert said(capsys, "--rule", "fits") == said(capsys, "--rule", "sp004") == by_id
+    wrong = said(capsys, "--rule", "SP04")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert wrong.err == "specplan: unknown rule 'SP04'; did you mean 'sp004'?\n"
+
+
+# The lock
+
+
+def test_the_life_of_a_lock(capsys):
+    put("plan.yaml", expect="{max_tpot: 3 ms, fits: true}")
+    first = said(capsys, "--lock")
+    assert (first.code, first.err) == (0, "specplan: wrote specplan.lock\n")
+    written = Path("specplan.lock").read_bytes()
+    assert said(capsys, "--lock").code == 0
+    assert Path("specplan.lock").read_bytes() == written
+    locked = json.loads(written)["plans"]["plan.yaml"]
+    assert set(locked["cards"]) == {"hardware h100-sxm", "model llama-3-8b", "model llama-3.2-1b"}
+    assert locked["cards"]["hardware h100-sxm"]["figures"]["bandwidth"] == 3.35e12
+    assert locked["found"]["max_tpot"] == pytest.approx(2.9757e-3, abs=1e-7)
+    assert said(capsys).out == first.out
+
+    card("specplan.d", "h100-sxm", aliases="[h100]", bandwidth="3.00 TB/s")
+    moved = said(capsys, "plan.yaml")
+    assert moved.code == 1
+    assert moved.out.splitlines()[0] == (
+        "plan.yaml:4:11: SP103 h100-sxm changed since the lock (bandwidth 3.35e12 -> 3e12): "
+        "max_tpot 2.98 ms -> 3.32 ms"
+    )
+    refused = said(capsys, "plan.yaml", "--lock")
+    assert refused.code == 1
+    assert refused.err == "specplan: nothing was locked, because not all holds\n"
+    assert Path("specplan.lock").read_bytes() == written
+
+    put("plan.yaml", expect="{max_tpot: 4 ms, fits: true}")
+    harmless = said(capsys, "plan.yaml")
+    assert harmless.code == 0
+    assert "SP103" not in harmless.out
+    assert harmless.err == (
+        "specplan: plan.yaml:4:11: h100-sxm changed since the lock (bandwidth 3.35e12 -> 3e12): "
+        "max_tpot 2.98 ms -> 3.32 ms; the plan changed too\n"
+    )
+    assert said(capsys, "plan.yaml", "--lock").code == 0
+    assert said(capsys, "plan.yaml").err == ""
+
+
+def test_each_folder_has_its_lock_and_plans_not_checked_keep_theirs(capsys):
+    for name in ("a/one.yaml", "a/two.yaml", "b/three.yaml"):
+        put(name, expect="{fits: true}")
+    assert (
+        said(capsys, "--lock").err
+        == "specplan: wrote a/specplan.lock\nspecplan: wrote b/specplan.lock\n"
+    )
+    put("a/one.yaml", expect="{fits: true, min_sequences: 100}")
+    Path("a/two.yaml").unlink()
+    put("a/four.yaml", expect="{fits: true}")
+    said(capsys, "a/four.yaml", "--lock")
+    plans = json.loads(Path("a/specplan.lock").read_text())["plans"]
+    assert set(plans) == {"four.yaml", "one.yaml"}
+    assert set(plans["one.yaml"]["found"]) == {"fits"}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "not a lock: Invalid JSON: "),
+        ('{"schema": "lock/2", "plans": {}}', "not a lock: schema: "),
+        ('{"schema": "lock/1", "plans": {"a": 1}}', "not a lock: plans.a: "),
+        ("[" * 100_000, "not a lock: Invalid JSON: "),
+        ('{"schema": "lock/1", "plans": {}, "extra": 1}', "not a lock: extra: "),
+        ("\xff", "not a lock: Invalid JSON: "),
+    ],
+)
+def test_a_malformed_lock_is_one_line_and_the_plans_are_still_checked(capsys, text, what):
+    put("plan.yaml")
+    Path("specplan.lock").write_text(text, "latin-1")
+    answer = said(capsys)
+    assert answer.code == 2
+    first, second, summary = answer.out.splitlines()
+    assert first.startswith(f"specplan.lock: SP101 {what}")
+    assert first.endswith("; delete it and write it anew with specplan check --lock")
+    assert second + "\n" == UNSURE
+    assert summary == "1 plan, 3 expectations: 2 hold, 1 unsure, 1 file unreadable"
+    before = Path("specplan.lock").read_bytes()
+    assert said(capsys, "--lock").code == 2
+    assert Path("specplan.lock").read_bytes() == before
+
+
+def test_a_lock_is_not_written_from_what_could_not_be_read(capsys):
+    put("a.yaml", expect="{fits: true}")
+    put("b.yaml", k="gated")
+    assert said(capsys, "--lock").code == 2
+    assert not Path("specplan.lock").exists()
+
+
+# What repositories use
+
+
+def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
+    action = read_file(ROOT / "action.yml").data
+    assert set(action["inputs"]) == {"args", "version", "python-version"}
+    script = action["runs"]["steps"][-1]["run"]
+    assert "${{" not in script  # inputs come by the environment, not as text of the script
+    python = tmp_path / "specplan" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    put("plans/good.yaml")
+    put("plans/bad.yaml", expect="{min_speedup: 3}")
+    summary = tmp_path / "summary.md"
+    own = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)}
+    for args, code in (("plans/good.yaml", 0), ("plans --strict", 1), ("", 1), ("gone.yaml", 2)):
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            env=environment(tmp_path, ARGS=args, **own),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+    assert "::error file=gone.yaml" in done.stdout
+    text = summary.read_text()
+    assert text.count("### specplan check") == 4
+    assert "plans/bad.yaml:7:23: SP001 min\\_speedup 3" in text
+
+
+def test_the_hook_checks_all_plans_whichever_file_changed():
+    source = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8").splitlines()
+    hook = dict(line[2:].split(": ", 1) for line in source if not line.lstrip().startswith("#"))
+    assert hook["id"] == "specplan-check"
+    assert hook["entry"] == "specplan check"
+    assert hook["pass_filenames"] == "false"
