@@ -86,8 +86,9 @@ def placed(where: Where) -> Iterator[None]:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else ""
+    spelt = {text.lower(): text for text in known}
+    near = difflib.get_close_matches(name.lower(), list(spelt), n=1, cutoff=0.6)
+    return f"did you mean '{spelt[near[0]]}'?" if near else ""
 
 
 def unknown(

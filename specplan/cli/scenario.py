@@ -7,6 +7,7 @@ every keyword is an option, every value its text or number.
 from __future__ import annotations
 
 import re
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
@@ -37,6 +38,7 @@ GOLDEN = {
     "k": "1,2,4,6,8",
 }
 V = TypeVar("V")
+MOST_SETUPS = 10_000
 DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
 QUESTIONS = {
     "target": ("which model is to be sped up?", "a model such as llama-3-8b", "models"),
@@ -235,6 +237,9 @@ class _Resolver:
         dtypes = self.axis("dtype", grammar.dtypes) or (None,)
         draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
         kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
+        sizes = map(len, (targets, drafts, accelerators, tps, draft_tps))
+        if math.prod((*sizes, len(dtypes), len(draft_dtypes), len(kv_dtypes))) > MOST_SETUPS:
+            raise UsageError(f"more than {MOST_SETUPS:,} setups", hint="name fewer of everything")
         grid = product(
             targets, drafts, accelerators, tps, draft_tps, engines, dtypes, draft_dtypes, kv_dtypes
         )

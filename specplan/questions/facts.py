@@ -41,10 +41,12 @@ def facts_of(scenario: Scenario, *, loads: bool) -> list[Facts]:
     Without a k the best one of each point is taken, or the one that is best for a mix. `loads`
     asks for `break_even_batch`, which scans batches; without it that is +inf.
     """
-    work = _work(scenario)
-    count = max(len(scenario.k), 1) * len(scenario.setups) * len(work.alpha)
+    axes = (scenario.context, scenario.batch, scenario.acceptance)
+    workloads = len(scenario.parts) or math.prod(map(len, axes))
+    count = max(len(scenario.k), 1) * len(scenario.setups) * workloads
     if count > POINT_LIMIT:
         raise Refused(f"the plan has {count:,} points", hint=f"at most {POINT_LIMIT:,} are checked")
+    work = _work(scenario)
     telling = [t for t in _TELLING if len({t(s) for s in scenario.setups}) > 1]
     return [
         facts

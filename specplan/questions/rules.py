@@ -37,10 +37,9 @@ def every_rule() -> Answer:
 def one_rule(name: str) -> Answer:
     """One rule in full, by its id or by the expectation that it is about."""
     by_key = {rule.key: rule for rule in RULES.values() if isinstance(rule, Expected)}
-    known = RULES | by_key
-    if name.upper() not in known and name not in known:
-        raise unknown("rule", name, known, hint="specplan check --rules lists all")
-    rule = known.get(name.upper()) or known[name]
+    rule = RULES.get(name.upper()) or by_key.get(name)
+    if rule is None:
+        raise unknown("rule", name, RULES | by_key, hint="specplan check --rules lists all")
     facts = Facts((("what", rule.what), ("why", rule.why), ("remedy", rule.remedy)))
     view = View(
         title=f"{rule.id} {_key(rule) or rule.title}",

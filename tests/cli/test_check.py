@@ -1,4 +1,4 @@
-"""check as typed: exit codes, what is found where, formats, mistakes with their places, the lock."""
+"""check as typed: exit codes, what is found where, formats, mistakes in their places, the lock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def put(name: str, text: str = PLAN, **changed: str) -> Path:
+def put(name: str, text: str = PLAN, /, **changed: str) -> Path:
     """A plan with some of its lines replaced, by their keys."""
     lines = [
         f"{key}: {changed.pop(key)}" if (key := line.partition(":")[0]) in changed else line
@@ -92,9 +92,9 @@ def test_a_failure_names_the_worst_point_at_the_place_of_the_value(capsys):
     assert answer.code == 1
     at = "h100-sxm, batch 64, context 8192"
     assert answer.out.splitlines() == [
-        f"plans/chat.yaml:8:54: SP001 min_speedup 1.2: 1.01x at {at}, alpha 0.6; "
+        f"plans/chat.yaml:8:52: SP001 min_speedup 1.2: 1.01x at {at}, alpha 0.6; "
         "best k there is 2 (1.33x)",
-        f"plans/chat.yaml:8:69: SP002 max_tpot 3 ms: 24.8 ms at {at}, alpha 0.6; "
+        f"plans/chat.yaml:8:67: SP002 max_tpot 3 ms: 24.8 ms at {at}, alpha 0.6; "
         "best k there is 2 (18.7 ms)",
         "plans/chat.yaml:9:11: SP004 fits true: does not fit, 56.8 GiB a GPU missing, "
         "at l40s, batch 64, context 8192",
@@ -150,7 +150,6 @@ def test_a_file_named_must_be_ours(capsys):
         "later.yaml:1:9: SP101 unknown schema 'plan/2'; did you mean 'plan/1'?"
     )
     assert only_line(capsys, "gone.yaml") == "gone.yaml: SP101 no such file"
-    assert only_line(capsys, ".", "plan.yaml").startswith("later.yaml") is False
 
 
 def test_a_header_of_ours_in_a_folder_is_never_passed_over(capsys):
@@ -191,7 +190,7 @@ def test_two_hundred_plans(capsys):
     answer = said(capsys, "plans")
     assert answer.code == 1
     assert answer.out == (
-        "plans/p117.yaml:7:38: SP005 min_sequences 175: 174 fit at context 2048\n"
+        "plans/p117.yaml:7:37: SP005 min_sequences 175: 174 fit at context 2048\n"
         "200 plans, 400 expectations: 399 hold, 1 fails\n"
     )
 
@@ -228,7 +227,7 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
     assert answer.out.splitlines()[:2] == [
         "plan.yaml:12:18: SP007 max_k_regret 0.01: 0.079 at batch 16, context 2048, alpha 0.8; "
         "best k there is 4 (1.94x)",
-        "plan.yaml:13:30: SP004 fits true: does not fit, 25.6 GiB a GPU missing, "
+        "plan.yaml:13:28: SP004 fits true: does not fit, 25.6 GiB a GPU missing, "
         "at batch 64, context 8192",
     ]
 
@@ -284,8 +283,9 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
             "7:22: SP102 fits at batch 4: no such point; the plan has 1, 16",
         ),
         (
-            {"dtype": "fp4"},
-            None,
+            {"dtype": "fp32"},
+            "1:1: SP101 h100-sxm has no rate for fp32 weights; its card has rates for bf16, fp16, "
+            "fp8, int8; choose another --dtype",
         ),
         ({"expect": ""}, "1:1: SP104 the plan expects nothing"),
     ],
@@ -293,9 +293,6 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
 def test_a_mistake_in_a_plan(capsys, changed, line):
     put("plans/chat.yaml", **changed)
     answer = said(capsys, "plans")
-    if line is None:
-        assert answer.code == 0
-        return
     rule = line.split()[1]
     assert answer.code == {"SP101": 2, "SP102": 1, "SP104": 0}[rule]
     assert answer.out.splitlines()[0] == f"plans/chat.yaml:{line}"
@@ -520,9 +517,9 @@ def test_rules_are_listed_and_explained(capsys):
     assert by_id.code == 0
     assert by_id.out.splitlines()[0] == "SP004 fits"
     assert said(capsys, "--rule", "fits") == said(capsys, "--rule", "sp004") == by_id
-    wrong = said(capsys, "--rule", "SP04")
+    wrong = said(capsys, "--rule", "min_speedups")
     assert (wrong.code, wrong.out) == (2, "")
-    assert wrong.err == "specplan: unknown rule 'SP04'; did you mean 'sp004'?\n"
+    assert wrong.err == "specplan: unknown rule 'min_speedups'; did you mean 'min_speedup'?\n"
 
 
 # The lock
@@ -624,7 +621,8 @@ def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
     assert "${{" not in script  # inputs come by the environment, not as text of the script
     python = tmp_path / "specplan" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.symlink_to(sys.executable)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     put("plans/good.yaml")
     put("plans/bad.yaml", expect="{min_speedup: 3}")
     summary = tmp_path / "summary.md"
@@ -647,6 +645,5 @@ def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
 def test_the_hook_checks_all_plans_whichever_file_changed():
     source = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8").splitlines()
     hook = dict(line[2:].split(": ", 1) for line in source if not line.lstrip().startswith("#"))
-    assert hook["id"] == "specplan-check"
-    assert hook["entry"] == "specplan check"
-    assert hook["pass_filenames"] == "false"
+    wanted = {"id": "specplan-check", "entry": "specplan check", "pass_filenames": "false"}
+    assert wanted.items() <= hook.items()

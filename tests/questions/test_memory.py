@@ -44,7 +44,7 @@ def test_the_shortfall_is_said():
     answer = memory(worlds.scenario(worlds.PAIR, batch=(100.0,), **NO_ALPHA))
     said = " ".join(line for s in answer.view.sections for line in getattr(s, "lines", ()))
     # 13.2e9 bytes of 9e9: 4.2e9 are 3.91 GiB.
-    assert said.startswith("Does not fit: 100 sequences of 1,000 tokens")
+    assert said.startswith("Does not fit: batch 100 at 1,000 tokens needs 12.29 GiB a GPU")
     assert "3.91 GiB more than chip can give" in said
 
 
@@ -167,9 +167,9 @@ def test_gpus_share():
 
 def test_a_label_is_no_driver():
     scene = worlds.scenario(worlds.PAIR, worlds.FREE, **NO_ALPHA)
-    assert memory(scene).notes == ()
+    assert memory(scene).basis.assumed == ()
     labelled = tuple(
         replace(s, hardware=replace(s.hardware, memory_basis="label")) for s in scene.setups
     )
-    (note,) = memory(replace(scene, setups=labelled)).notes
-    assert note.startswith("chip: memory is the label")
+    (note,) = memory(replace(scene, setups=labelled)).basis.assumed
+    assert note.startswith("chip: memory is its label")
