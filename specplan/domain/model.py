@@ -6,7 +6,6 @@ A dense full-attention card may carry the two planning figures alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -108,21 +107,13 @@ class Architecture(Strict):
         """Bytes of recurrent state per sequence."""
         return sum(b.repeat * b.recurrent.state_bytes for b in self.blocks if b.recurrent)
 
-    @property
-    def kv_heads(self) -> int:
-        """KV heads of the layer that has most: tensor parallelism cannot split finer."""
-        return max((b.attention.kv_heads for b in self.blocks if b.attention), default=1)
-
-    @property
-    def heads(self) -> Iterator[int]:
-        """Query heads of each kind of layer."""
-        return (b.attention.heads for b in self.blocks if b.attention)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Strict):
-    """One model card. `matmul_params` and `kv_bytes_per_token` (at 16 bits) are what plans use;
-    figures that are absent are derived from the architecture."""
+    """One model card. `matmul_params` is what plans use where it is stated; the cache and the
+    checkpoint come from the architecture where there is one, else from the stated figures
+    (`kv_bytes_per_token` at 16 bits).
+    """
 
     schema: Literal["model/1"]
     name: Name
@@ -190,11 +181,6 @@ class Model(Strict):
     def state_bytes(self) -> float:
         """Bytes of recurrent state per sequence."""
         return self.architecture.state_bytes if self.architecture else 0.0
-
-    @property
-    def kv_heads(self) -> int | None:
-        """KV heads of the widest layer; None when the card does not say."""
-        return self.architecture.kv_heads if self.architecture else None
 
     def _architecture(self, missing: str) -> Architecture:
         if self.architecture is None:

@@ -120,7 +120,7 @@ def best_k(
         value=value,
         table=table_of(view.COLUMNS, tuple(rows(weighed, goal))),
         view=view.one(value, weighed),
-        basis=basis_of(scenario),
+        basis=basis_of(scenario, spread=True),
         inputs=scenario.inputs,
         notes=scenario.notes,
         ok=value.choice.fits,

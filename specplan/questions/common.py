@@ -13,11 +13,19 @@ from specplan.units import people, significant
 PLAIN_WORD = "plain decoding"
 
 
-def basis_of(scenario: Scenario) -> Basis:
-    """The weakest basis among the engines asked about, and every assumption worth repeating."""
+def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
+    """The weakest basis among the engines asked about, and every assumption worth repeating.
+
+    `spread` says that the answer makes use of how uncertain alpha is.
+    """
     kinds = ("bound", "estimate", "calibrated")
     engine = min((s.engine for s in scenario.setups), key=lambda e: kinds.index(e.kind))
     assumed = sorted({a for s in scenario.setups for a in assumptions(s)})
+    if not spread:
+        unsure = [a for a in scenario.acceptance if a.sd]
+        assumed += [
+            f"alpha {a} is taken at its mean; best-k of one workload uses it" for a in unsure
+        ]
     return Basis(kind=engine.kind, says=engine.says, source=engine.name, assumed=tuple(assumed))
 
 
