@@ -40,6 +40,15 @@ def answered(capsys: Any, words: Sequence[str]) -> Said:
     return Said(code, *capsys.readouterr())
 
 
+def one_line(said: Said) -> str:
+    """The only line of an error."""
+    assert said.out == ""
+    assert said.err.startswith("specplan: ")
+    assert said.err.count("\n") == 1
+    assert said.err.endswith("\n")
+    return said.err.removeprefix("specplan: ").rstrip("\n")
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Variables for a process of its own, without any that change what is printed."""
     kept = {name: value for name, value in os.environ.items() if name not in OUTSIDE}

@@ -60,7 +60,7 @@ EXAMPLES = {
     "sweep": """\
 specplan sweep
 specplan sweep -t llama-3.3-70b -d llama-3.2-1b -g h100,h200 --tp 4 -b 1:64:x4
-specplan sweep -b 1:256 -a 0.5:0.95:0.05 -k 1:16 -o sweep.csv""",
+specplan sweep -b 1:256:x2 -a 0.5:0.95:0.05 -k 1:16 -o sweep.csv""",
     "best-k": """\
 specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -c 8k -a 0.7
 specplan best-k -t llama-3-8b -d ratio:0.05 -g h100 -a 0.5:0.95:0.05

@@ -6,8 +6,8 @@ every keyword is an option, every value its text or number.
 
 from __future__ import annotations
 
-import re
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product

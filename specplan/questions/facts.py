@@ -35,11 +35,11 @@ _TELLING: tuple[Callable[[Setup], str], ...] = (
 )
 
 
-def facts_of(scenario: Scenario, *, loads: bool) -> list[Facts]:
+def facts_of(scenario: Scenario, *, scan_to: int = 0) -> list[Facts]:
     """Every point: setups x contexts x batches x alphas (or parts of a mix), and each k given.
 
-    Without a k the best one of each point is taken, or the one that is best for a mix. `loads`
-    asks for `break_even_batch`, which scans batches; without it that is +inf.
+    Without a k the best one of each point is taken, or the one that is best for a mix.
+    `break_even_batch` is looked for among the batches up to `scan_to` that fit.
     """
     axes = (scenario.context, scenario.batch, scenario.acceptance)
     workloads = len(scenario.parts) or math.prod(map(len, axes))
@@ -52,7 +52,7 @@ def facts_of(scenario: Scenario, *, loads: bool) -> list[Facts]:
         facts
         for setup in scenario.setups
         for chosen in _choices(_priced(setup, work, scenario), scenario.k)
-        for facts in _facts(chosen, ", ".join(t(setup) for t in telling), loads=loads)
+        for facts in _facts(chosen, ", ".join(t(setup) for t in telling), scan_to)
     ]
 
 
@@ -141,16 +141,18 @@ def _choices(priced: _Priced, asked: tuple[int, ...]) -> Iterator[_Chosen]:
         yield _Chosen(priced, np.full(points, priced.k.index(k)), asked)
 
 
-def _facts(chosen: _Chosen, telling: str, *, loads: bool) -> Iterator[Facts]:
+def _facts(chosen: _Chosen, telling: str, scan_to: int) -> Iterator[Facts]:
     """The facts of each point, the setup told from the plan's others by `telling`."""
     setup, work = chosen.priced.setup, chosen.priced.work
+    alphas = len(set(work.alpha.tolist())) > 1
     columns = _speed(chosen) | _memory(chosen)
-    if loads:
-        columns["break_even_batch"] = _first_losses(chosen, columns["largest_batch"])
+    if scan_to:
+        scanned = np.minimum(columns["largest_batch"], min(scan_to, BATCH_LIMIT))
+        columns["break_even_batch"] = _first_losses(chosen, scanned)
     for values in zip(*(column.tolist() for column in columns.values()), strict=True):
         yield Facts(
             setup=telling,
-            alphas=len(set(work.alpha.tolist())) > 1,
+            alphas=alphas,
             lengths=len(chosen.asked) > 1,
             target=setup.target.name,
             draft=setup.draft.label,
@@ -202,7 +204,7 @@ def _memory(chosen: _Chosen) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def _first_losses(chosen: _Chosen, largest: npt.NDArray[np.int64]) -> FloatArray:
+def _first_losses(chosen: _Chosen, scanned: npt.NDArray[np.int64]) -> FloatArray:
     """The first batch at which the fixed k loses, or for a chosen one at which every k > 0 does.
 
     It does not depend on a point's own batch: each context and alpha is scanned once.
@@ -212,10 +214,9 @@ def _first_losses(chosen: _Chosen, largest: npt.NDArray[np.int64]) -> FloatArray
     candidates = (int(chosen.k[0]),) if chosen.asked else every
     known: dict[tuple[float, float], float] = {}
     losses = []
-    for context, alpha, limit in zip(work.context, work.alpha, largest.tolist(), strict=True):
+    for context, alpha, limit in zip(work.context, work.alpha, scanned.tolist(), strict=True):
         if (context, alpha) not in known:
-            scanned = min(limit, BATCH_LIMIT)
-            known[context, alpha] = _first_loss(priced.setup, context, alpha, candidates, scanned)
+            known[context, alpha] = _first_loss(priced.setup, context, alpha, candidates, limit)
         losses.append(known[context, alpha])
     return np.asarray(losses)
 

@@ -34,7 +34,7 @@ def common_k(scenario: Scenario) -> int:
     for setup in scenario.setups:
         possible &= set(lengths(setup, scenario.candidates))
     worst = dict.fromkeys(sorted(possible), 0.0)
-    for facts in facts_of(replace(scenario, k=tuple(worst)), loads=False):
+    for facts in facts_of(replace(scenario, k=tuple(worst))):
         worst[facts.k] = max(worst[facts.k], facts.k_regret)
     return min(worst, key=lambda k: worst[k])
 
@@ -51,7 +51,7 @@ def points_in(scenario: Scenario) -> list[Facts]:
         raise UsageError(
             "a plan has one context", hint="give --context in place of --isl and --osl"
         )
-    return facts_of(scenario, loads=False)
+    return facts_of(scenario)
 
 
 def expectations(points: Sequence[Facts], *, chosen: bool) -> Iterator[Line]:

@@ -16,7 +16,8 @@ from specplan.rules import Finding
 from specplan.rules.expected import Facts, judge
 from specplan.rules.plans import ABSENT, BY_KEY, UNGUARDED, UNREADABLE
 
-LOADS = "min_break_even_batch"
+LOAD = "min_break_even_batch"
+SCAN_TO = 65_536  # sequences, more than any engine decodes together
 MOST_SHOWN = 12
 
 Value: TypeAlias = float | str
@@ -138,8 +139,9 @@ def judged(case: Case) -> Judged:
         nothing = Finding(UNGUARDED.id, UNGUARDED.level, "the plan expects nothing")
         other = Outcome(finding=nothing, where=case.head, name=UNGUARDED.title)
         return Judged(case=case, outcomes=(), others=(other,))
-    loads = any(expectation.key == LOADS for expectation in case.expectations)
-    points, called = facts_of(case.scenario, loads=loads), _names(case.scenario)
+    loads = [int(e.limit) for e in case.expectations if e.key == LOAD]
+    points = facts_of(case.scenario, scan_to=max(*loads, SCAN_TO) if loads else 0)
+    called = _names(case.scenario)
     outcomes = (_outcome(e, points, called) for e in case.expectations)
     return Judged(case=case, outcomes=tuple(outcomes))
 

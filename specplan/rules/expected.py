@@ -16,7 +16,7 @@ class Facts:
 
     `setup` tells its setup from the plan's others, `alphas` and `lengths` whether these vary.
     `break_even_alpha` is +inf when no drafter is good enough; `break_even_batch` is the first batch
-    that loses, +inf when none that fits does, 0 when none fits. `draft_bytes` are per GPU;
+    that loses, 0 when none fits, +inf when none of those looked at does. `draft_bytes` are per GPU;
     `free_bytes` are negative when the batch does not fit. With `bound`, no engine reaches
     `speedup` or undercuts `tpot_s`.
     """

@@ -41,10 +41,8 @@ def asked(typed: str, shell: str = "bash") -> dict[str, str]:
 
 
 @pytest.fixture
-def offered(capsys, monkeypatch, tmp_path) -> Callable[[str], list[str]]:
+def offered(capsys, monkeypatch) -> Callable[[str], list[str]]:
     """What bash gets, line by line."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.setitem(sys.modules, "rich", rich)  # to be put back: completion shuts it out
 
     def ask(typed: str) -> list[str]:

@@ -6,33 +6,17 @@ import csv
 import io
 import json
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
-from typed import ANSI, ROOT, answered, commands, terminal
+from typed import answered, commands, one_line
 
 import specplan.questions.sweep
-from specplan.cli import show
-from specplan.cli.options import Out
-from specplan.cli.run import run
-from specplan.cli.show import look
-from specplan.render import csv_
 
 COMMANDS = commands()
 SHOWING = [name for name, c in COMMANDS.items() if any(p.name == "format" for p in c.params)]
 ENVELOPE = ["schema", "specplan", "inputs", "basis", "answer", "columns", "rows", "notes"]
 PLAN = ("init", "plan.yaml", "-t", "llama-3-8b", "-d", "free", "-g", "h100", "-a", "0.8")
-
-
-@pytest.fixture(autouse=True)
-def _alone(tmp_path, monkeypatch):
-    """In a folder with one plan, without variables and cards of one's own."""
-    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "SPECPLAN_CATALOGUE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -45,15 +29,6 @@ def valid(name: str) -> list[str]:
     """The first example on the command's own help page."""
     words = shlex.split(COMMANDS[name].epilog.splitlines()[0])[1:]
     return [*words, "--trials", "20000"] if name == "exactness" else words
-
-
-def one_line(said) -> str:
-    """The only line of an error."""
-    assert said.out == ""
-    assert said.err.startswith("specplan: ")
-    assert said.err.count("\n") == 1
-    assert said.err.endswith("\n")
-    return said.err.removeprefix("specplan: ").rstrip("\n")
 
 
 # Formats
@@ -177,72 +152,6 @@ def test_an_escape_sequence_in_an_argument_is_shown_not_sent(capsys):
     assert (said.code, "\\x1b]0;owned\\x07" in one_line(said)) == (2, True)
 
 
-# Output files
-
-
-def test_the_suffix_picks_the_format(capsys, tmp_path):
-    for name, begins in [("a.json", "{"), ("a.csv", "target,"), ("a.md", "### "), ("a.txt", "Sp")]:
-        said = answered(capsys, ["sweep", "-q", "-o", name])
-        assert said == (0, "", "")
-        assert (tmp_path / name).read_text().startswith(begins)
-
-
-def test_an_unknown_suffix_needs_a_format(capsys, tmp_path):
-    line = one_line(answered(capsys, ["sweep", "-o", "answer.dat"]))
-    assert line.startswith("--output: the suffix '.dat' names no format; expected one of .json ")
-    assert line.endswith("; or say -f")
-    assert answered(capsys, ["sweep", "-q", "-o", "answer.dat", "-f", "csv"]).code == 0
-    assert (tmp_path / "answer.dat").is_file()
-
-
-def test_a_dash_is_standard_output(capsys):
-    assert answered(capsys, ["sweep", "-o", "-"]) == answered(capsys, ["sweep"])
-
-
-def test_a_missing_folder_is_one_line_and_exit_3(capsys):
-    said = answered(capsys, ["sweep", "-o", "nowhere/x.csv"])
-    assert said.code == 3
-    assert one_line(said) == "cannot write nowhere/x.csv: No such file or directory"
-
-
-def test_an_old_file_survives_a_failure_while_writing(capsys, tmp_path, monkeypatch):
-    def fails(_values: object) -> None:
-        raise RuntimeError("half way")
-
-    Path("x.csv").write_text("old\n")
-    monkeypatch.setattr(csv_, "_column", fails)
-    said = answered(capsys, ["sweep", "-o", "x.csv"])
-    assert (said.code, one_line(said)) == (
-        3,
-        "bug: RuntimeError: half way; run again with --debug and report it",
-    )
-    assert Path("x.csv").read_text() == "old\n"
-    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
-
-
-def test_an_output_that_is_an_input_is_refused(capsys, plan):
-    before = plan.read_bytes()
-    said = answered(capsys, ["best-k", "plan.yaml", "-o", "./plan.yaml", "-f", "json"])
-    assert (said.code, one_line(said)) == (2, "--output: plan.yaml is an input of this answer")
-    assert plan.read_bytes() == before
-
-
-def test_a_card_is_no_output_either(capsys, tmp_path):
-    folder = tmp_path / "my cards (new)"
-    folder.mkdir()
-    card = folder / "gpu.yaml"
-    source = ROOT / "hardware" / "h100-sxm.yaml"
-    card.write_text(source.read_text().replace("name: h100-sxm", "name: gpu"))
-    link = tmp_path / "link.yaml"
-    link.symlink_to(card)
-    words = ["sweep", "--catalogue", str(folder), "-g", "gpu", "-f", "csv"]
-    for output in (card, link):
-        said = answered(capsys, [*words, "-o", str(output)])
-        assert said.code == 2
-        assert one_line(said) == f"--output: {output} is an input of this answer"
-    assert answered(capsys, [*words, "-o", str(folder / "other.yaml")]).code == 0
-
-
 # Notes and the exit code
 
 
@@ -295,99 +204,25 @@ def test_debug_shows_where_a_refusal_came_from(capsys):
     assert said.err.splitlines()[-1].startswith("specplan: --hardware: unknown hardware 'nonsuch'")
 
 
-# Colour and terminals
+# Axes
 
 
-@pytest.mark.parametrize(
-    ("variables", "wish", "on_terminal", "in_pipe"),
-    [
-        ({}, "auto", True, False),
-        ({"NO_COLOR": "1"}, "auto", False, False),
-        ({"NO_COLOR": ""}, "auto", True, False),
-        ({"FORCE_COLOR": "1"}, "auto", True, True),
-        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, "auto", False, False),
-        ({"TERM": "dumb"}, "auto", False, False),
-        ({"NO_COLOR": "1", "TERM": "dumb"}, "always", True, True),
-        ({"FORCE_COLOR": "1"}, "never", False, False),
-    ],
-)
-def test_colour(capsys, monkeypatch, variables, wish, on_terminal, in_pipe):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    words = ["sweep", "--color", wish]
-    assert ("\x1b[" in answered(capsys, words).out) == in_pipe
-    with terminal() as (screen, shown):
-        monkeypatch.setattr(sys, "stdout", screen)
-        assert run(words) == 0
-        monkeypatch.undo()
-    assert ("\x1b[" in shown[0]) == on_terminal
-    assert "Speedup over plain decoding" in shown[0]
+def test_lists_ranges_and_repeated_options_are_one_axis(capsys):
+    spellings = [
+        ["-g", "h100,l40s", "-b", "1,2,4"],
+        ["-g", "h100", "-g", "l40s", "-b", "1:2", "-b", "4"],
+        ["--hardware=h100", "--hardware=l40s", "--batch=1:4:x2"],
+        ["-gh100,h100,l40s", "-b1,1,2,4"],
+    ]
+    printed = {answered(capsys, ["sweep", "-f", "csv", *words]).out for words in spellings}
+    assert len(printed) == 1
+    rows = list(csv.DictReader(io.StringIO(printed.pop())))
+    assert list(dict.fromkeys(row["hardware"] for row in rows)) == ["h100-sxm", "l40s"]
+    assert list(dict.fromkeys(row["batch"] for row in rows)) == ["1", "2", "4"]
 
 
-def test_a_terminal_gets_a_table_and_a_pipe_the_same_without_rules(capsys, monkeypatch):
-    plain = answered(capsys, ["sweep"]).out
-    with terminal() as (screen, shown):
-        monkeypatch.setattr(sys, "stdout", screen)
-        assert run(["sweep"]) == 0
-        monkeypatch.undo()
-    table = ANSI.sub("", shown[0]).splitlines()
-    assert [line for line in table if set(line) != {"\u2500"}] == plain.splitlines()
-    assert len(table) > len(plain.splitlines())
-
-
-def test_a_stream_that_cannot_say_it_gets_ascii():
-    buffer = io.BytesIO()
-    ascii_only = io.TextIOWrapper(buffer, encoding="ascii")
-    assert not look(Out(), ascii_only).unicode
-    assert look(Out(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")).unicode
-
-
-# Progress
-
-
-@pytest.fixture
-def long_sweep(monkeypatch) -> list[str]:
-    """A sweep of 40 rows that counts as long."""
-    monkeypatch.setattr(show, "LONG_ROWS", 40)
-    typed = "sweep -t llama-3-8b -d free -g h100 --tp 1 -b 1:8 -c 2k -a 0.8 -k 1:5 -f csv"
-    return typed.split()
-
-
-def shown_while(monkeypatch, words: list[str], *streams: str) -> str:
-    """What a terminal shows of a run whose `streams` it is."""
-    with terminal() as (screen, shown):
-        for name in streams:
-            monkeypatch.setattr(sys, name, screen)
-        code = run(words)
-        monkeypatch.undo()
-    assert code == 0
-    return shown[0]
-
-
-def test_a_long_sweep_counts_its_rows_on_a_terminal(monkeypatch, capsys, long_sweep):
-    shown = shown_while(monkeypatch, long_sweep, "stderr")
-    assert "40/40" in ANSI.sub("", shown)
-    assert len(capsys.readouterr().out.splitlines()) == 41
-
-
-def test_no_bar_when_quiet(monkeypatch, long_sweep):
-    assert shown_while(monkeypatch, [*long_sweep, "-q"], "stderr") == ""
-
-
-def test_no_bar_when_short(monkeypatch, long_sweep):
-    monkeypatch.setattr(show, "LONG_ROWS", 41)
-    assert shown_while(monkeypatch, long_sweep, "stderr") == ""
-
-
-def test_no_bar_between_rows_on_the_same_screen(monkeypatch, long_sweep):
-    shown = shown_while(monkeypatch, long_sweep, "stdout", "stderr")
-    assert "\x1b" not in shown
-    assert len(shown.splitlines()) == 41
-
-
-def test_no_bar_in_a_log(capsys, long_sweep):
-    assert answered(capsys, long_sweep).err == ""
-
-
-def test_a_sweep_of_a_hundred_thousand_rows_is_long():
-    assert show.LONG_ROWS == 100_000
+def test_flags_override_the_plan(capsys, plan):
+    said = answered(capsys, ["best-k", str(plan), "-b", "16", "-f", "json"])
+    envelope = json.loads(said.out)
+    assert envelope["inputs"]["batch"] == {"value": "16", "from": "flag", "sha256": None}
+    assert envelope["inputs"]["acceptance"]["from"] == "plan.yaml"

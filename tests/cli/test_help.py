@@ -15,15 +15,6 @@ COMMANDS = commands()
 PLAN = ("init", "plans/plan.yaml", "-t", "llama-3-8b", "-d", "free", "-g", "h100", "-a", "0.8")
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path, monkeypatch):
-    """At 80 columns, in a folder that holds one plan in plans/, with no cards of one's own."""
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.delenv("SPECPLAN_CATALOGUE", raising=False)
-    monkeypatch.chdir(tmp_path)
-
-
 def page(capsys, words: str) -> str:
     said = answered(capsys, words.split())
     assert (said.code, said.err) == (0, "")

@@ -143,7 +143,7 @@ def test_it_is_tight(capsys):
     init(capsys, f"plan.yaml {PAIR} -b 1,16 -c 2k,8k -k 6")
     read = read_plan(Path("plan.yaml"))
     scenario = build({}, catalogue=load(), plan=read)
-    points = facts_of(scenario, loads=False)
+    points = facts_of(scenario)
     (expect,) = read.plan.expect
     assert 0 <= min(f.speedup for f in points) - expect.min_speedup < 0.01
     assert 1 <= expect.max_tpot / max(f.tpot_s for f in points) < 1.01
@@ -160,7 +160,7 @@ def test_one_k_for_all_loses_least_where_it_loses_most():
     worst = {}
     for n in range(17):
         fixed = build(scene | {"acceptance": ("0.5,0.9",), "k": (str(n),)}, catalogue=load())
-        worst[n] = max(facts.k_regret for facts in facts_of(fixed, loads=False))
+        worst[n] = max(facts.k_regret for facts in facts_of(fixed))
     assert k == min(worst, key=worst.__getitem__)
     assert worst[k] > 0
 
@@ -174,9 +174,7 @@ def test_no_expectation_that_says_nothing(capsys):
 
 def _points(draft: str, k: str):
     scene = {"target": ("llama-3-8b",), "draft": (draft,), "hardware": ("h100",)}
-    return facts_of(
-        build(scene | {"acceptance": ("0.8",), "k": (k,)}, catalogue=load()), loads=False
-    )
+    return facts_of(build(scene | {"acceptance": ("0.8",), "k": (k,)}, catalogue=load()))
 
 
 def test_a_workload_that_does_not_fit_gets_no_plan(capsys):

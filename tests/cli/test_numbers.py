@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -60,14 +61,28 @@ def line_with(name: str, option: str, value: str) -> list[str]:
     return [*name.split(), *(word for pair in given.items() for word in pair)]
 
 
-# Every bad number for the options of best-k, which has nearly all of them, and of exactness;
-# two of them for the rest.
+# Every bad number where an option has a reader of its own, some of them elsewhere.
+READERS = {"--tp", "-c", "-a", "-k", "--need", "--k-max"}
+SOME = ("nan", "1e400", "underscore", "long")
+
+
+def bad_for(name: str, option: str) -> Iterable[str]:
+    if name == "best-k" and option in READERS:
+        return BAD
+    return SOME if name in {"best-k", "exactness"} else SOME[:2]
+
+
 CASES = [
     pytest.param(name, option, BAD[bad], id=f"{name} {option} {bad}")
     for name in COMMANDS
     for option in numeric(name)
-    for bad in (BAD if name in {"best-k", "exactness"} else ("nan", "1e400"))
+    for bad in bad_for(name, option)
 ]
+
+
+def test_there_are_cases_for_each_reader():
+    assert set(numeric("best-k")) >= READERS
+    assert len(CASES) > 150
 
 
 @pytest.mark.parametrize(("name", "option", "value"), CASES)

@@ -97,7 +97,7 @@ def through(name, section):
 def test_no_format_holds_more_than_one_chunk(name):
     chunks, sink = through(name, LISTING)
     assert chunks.made == (ROWS // CHUNK) * (2 if name == "junit" else 1)
-    shown = ROWS // 20 if name in {"plain", "table", "markdown"} else ROWS
+    shown = ROWS // 20 if name in {"plain", "text", "table", "markdown"} else ROWS
     assert shown <= sink.lines < 2.1 * shown
     assert sink.longest < 300 * CHUNK
 

@@ -1,0 +1,81 @@
+"""Output files: the format by suffix, whole or not at all, never over an input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typed import ROOT, answered, one_line
+
+from specplan.render import csv_
+
+PLAN = ("init", "plan.yaml", "-t", "llama-3-8b", "-d", "free", "-g", "h100", "-a", "0.8")
+
+
+@pytest.fixture
+def plan(capsys) -> Path:
+    assert answered(capsys, PLAN).code == 0
+    return Path("plan.yaml")
+
+
+def test_the_suffix_picks_the_format(capsys, tmp_path):
+    for name, begins in [("a.json", "{"), ("a.csv", "target,"), ("a.md", "### "), ("a.txt", "Sp")]:
+        said = answered(capsys, ["sweep", "-q", "-o", name])
+        assert said == (0, "", "")
+        assert (tmp_path / name).read_text().startswith(begins)
+
+
+def test_an_unknown_suffix_needs_a_format(capsys, tmp_path):
+    line = one_line(answered(capsys, ["sweep", "-o", "answer.dat"]))
+    assert line.startswith("--output: the suffix '.dat' names no format; expected one of .json ")
+    assert line.endswith("; or say -f")
+    assert answered(capsys, ["sweep", "-q", "-o", "answer.dat", "-f", "csv"]).code == 0
+    assert (tmp_path / "answer.dat").is_file()
+
+
+def test_a_dash_is_standard_output(capsys):
+    assert answered(capsys, ["sweep", "-o", "-"]) == answered(capsys, ["sweep"])
+
+
+def test_a_missing_folder_is_one_line_and_exit_3(capsys):
+    said = answered(capsys, ["sweep", "-o", "nowhere/x.csv"])
+    assert said.code == 3
+    assert one_line(said) == "cannot write nowhere/x.csv: No such file or directory"
+
+
+def test_an_old_file_survives_a_failure_while_writing(capsys, tmp_path, monkeypatch):
+    def fails(_values: object) -> None:
+        raise RuntimeError("half way")
+
+    Path("x.csv").write_text("old\n")
+    monkeypatch.setattr(csv_, "_column", fails)
+    said = answered(capsys, ["sweep", "-o", "x.csv"])
+    assert (said.code, one_line(said)) == (
+        3,
+        "bug: RuntimeError: half way; run again with --debug and report it",
+    )
+    assert Path("x.csv").read_text() == "old\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_an_output_that_is_an_input_is_refused(capsys, plan):
+    before = plan.read_bytes()
+    said = answered(capsys, ["best-k", "plan.yaml", "-o", "./plan.yaml", "-f", "json"])
+    assert (said.code, one_line(said)) == (2, "--output: plan.yaml is an input of this answer")
+    assert plan.read_bytes() == before
+
+
+def test_a_card_is_no_output_either(capsys, tmp_path):
+    folder = tmp_path / "my cards (new)"
+    folder.mkdir()
+    card = folder / "gpu.yaml"
+    source = ROOT / "hardware" / "h100-sxm.yaml"
+    card.write_text(source.read_text().replace("name: h100-sxm", "name: gpu"))
+    link = tmp_path / "link.yaml"
+    link.symlink_to(card)
+    words = ["sweep", "--catalogue", str(folder), "-g", "gpu", "-f", "csv"]
+    for output in (card, link):
+        said = answered(capsys, [*words, "-o", str(output)])
+        assert said.code == 2
+        assert one_line(said) == f"--output: {output} is an input of this answer"
+    assert answered(capsys, [*words, "-o", str(folder / "other.yaml")]).code == 0

@@ -1,0 +1,106 @@
+"""What a terminal gets and a pipe does not: colour, rules under headings, a progress bar."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from typed import ANSI, answered, terminal
+
+from specplan.cli import show
+from specplan.cli.options import Out
+from specplan.cli.run import run
+from specplan.cli.show import look
+
+
+@pytest.mark.parametrize(
+    ("variables", "wish", "on_terminal", "in_pipe"),
+    [
+        ({}, "auto", True, False),
+        ({"NO_COLOR": "1"}, "auto", False, False),
+        ({"NO_COLOR": ""}, "auto", True, False),
+        ({"FORCE_COLOR": "1"}, "auto", True, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, "auto", False, False),
+        ({"TERM": "dumb"}, "auto", False, False),
+        ({"NO_COLOR": "1", "TERM": "dumb"}, "always", True, True),
+        ({"FORCE_COLOR": "1"}, "never", False, False),
+    ],
+)
+def test_colour(capsys, monkeypatch, variables, wish, on_terminal, in_pipe):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    words = ["sweep", "--color", wish]
+    assert ("\x1b[" in answered(capsys, words).out) == in_pipe
+    with terminal() as (screen, shown):
+        monkeypatch.setattr(sys, "stdout", screen)
+        assert run(words) == 0
+        monkeypatch.undo()
+    assert ("\x1b[" in shown[0]) == on_terminal
+    assert "Speedup over plain decoding" in shown[0]
+
+
+def test_a_terminal_gets_a_table_and_a_pipe_the_same_without_rules(capsys, monkeypatch):
+    plain = answered(capsys, ["sweep"]).out
+    with terminal() as (screen, shown):
+        monkeypatch.setattr(sys, "stdout", screen)
+        assert run(["sweep"]) == 0
+        monkeypatch.undo()
+    table = ANSI.sub("", shown[0]).splitlines()
+    assert [line for line in table if set(line) != {"\u2500"}] == plain.splitlines()
+    assert len(table) > len(plain.splitlines())
+
+
+def test_a_stream_that_cannot_say_it_gets_ascii():
+    buffer = io.BytesIO()
+    ascii_only = io.TextIOWrapper(buffer, encoding="ascii")
+    assert not look(Out(), ascii_only).unicode
+    assert look(Out(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")).unicode
+
+
+@pytest.fixture
+def long_sweep(monkeypatch) -> list[str]:
+    """A sweep of 40 rows that counts as long."""
+    monkeypatch.setattr(show, "LONG_ROWS", 40)
+    typed = "sweep -t llama-3-8b -d free -g h100 --tp 1 -b 1:8 -c 2k -a 0.8 -k 1:5 -f csv"
+    return typed.split()
+
+
+def shown_while(monkeypatch, words: list[str], *streams: str) -> str:
+    """What a terminal shows of a run whose `streams` it is."""
+    with terminal() as (screen, shown):
+        for name in streams:
+            monkeypatch.setattr(sys, name, screen)
+        code = run(words)
+        monkeypatch.undo()
+    assert code == 0
+    return shown[0]
+
+
+def test_a_long_sweep_counts_its_rows_on_a_terminal(monkeypatch, capsys, long_sweep):
+    shown = shown_while(monkeypatch, long_sweep, "stderr")
+    assert "40/40" in ANSI.sub("", shown)
+    assert len(capsys.readouterr().out.splitlines()) == 41
+
+
+def test_no_bar_when_quiet(monkeypatch, long_sweep):
+    assert shown_while(monkeypatch, [*long_sweep, "-q"], "stderr") == ""
+
+
+def test_no_bar_when_short(monkeypatch, long_sweep):
+    monkeypatch.setattr(show, "LONG_ROWS", 41)
+    assert shown_while(monkeypatch, long_sweep, "stderr") == ""
+
+
+def test_no_bar_between_rows_on_the_same_screen(monkeypatch, long_sweep):
+    shown = shown_while(monkeypatch, long_sweep, "stdout", "stderr")
+    assert "\x1b" not in shown
+    assert len(shown.splitlines()) == 41
+
+
+def test_no_bar_in_a_log(capsys, long_sweep):
+    assert answered(capsys, long_sweep).err == ""
+
+
+def test_a_sweep_of_a_hundred_thousand_rows_is_long():
+    assert show.LONG_ROWS == 100_000
