@@ -1,32 +1,21 @@
 """From what was asked to a Scenario: flags over plan over defaults, names to cards.
 
-The only place that resolves names and knows the catalogue. Python callers use the same path:
+With `resolve`, the only place that knows the catalogue. Python callers use the same path:
 every keyword is an option, every value its text or number.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from itertools import product
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 
 from specplan.catalogue.folders import user_folders
-from specplan.catalogue.store import Catalogue, Loaded
+from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
 from specplan.cli.planned import Given, PlanRead, mixes, planned
-from specplan.domain.card import Dtype
-from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
-from specplan.domain.engine import ENGINES, Engine
-from specplan.domain.scenario import Input, Part, Scenario, Setup
+from specplan.cli.resolve import Cards, Resolver
+from specplan.domain.scenario import Part, Scenario
 from specplan.errors import UsageError, Where, placed, unknown
-from specplan.visible import visible
-
-if TYPE_CHECKING:
-    from specplan.domain.hardware import Hardware
-    from specplan.domain.model import Model
 
 # The scenario that sweep has of its own: the article's table.
 GOLDEN = {
@@ -37,8 +26,6 @@ GOLDEN = {
     "acceptance": "0.6,0.8",
     "k": "1,2,4,6,8",
 }
-V = TypeVar("V")
-MOST_SETUPS = 10_000
 DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
 QUESTIONS = {
     "target": ("which model is to be sped up?", "a model such as llama-3-8b", "models"),
@@ -50,16 +37,6 @@ QUESTIONS = {
     "hardware": ("on which accelerator?", "one such as h100-sxm", "hardware"),
     "acceptance": ("how likely is a draft token accepted?", "alpha such as 0.7", ""),
 }
-
-
-class Cards(Protocol):
-    """Where names become cards: a catalogue, or one that remembers what it gave."""
-
-    def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
-        """The accelerator of that name, alias or path."""
-
-    def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
-        """The model of that name, alias or path."""
 
 
 def load(*folders: str) -> Catalogue:
@@ -110,7 +87,7 @@ def build(
     for name in needs:
         if name not in asked and not (name == "acceptance" and (mix or mixes(plan))):
             raise _missing(name)
-    resolver = _Resolver(catalogue, asked)
+    resolver = Resolver(catalogue, asked)
     setups = resolver.setups()
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused})]
     parts = _parts(mix, plan, asked)
@@ -194,113 +171,3 @@ def _parts(
     where = Where("--mix") if typed or plan is None else plan.document.where(("workload", "mix"))
     with placed(where):
         return tuple(grammar.part(p, base) for p in (typed or from_plan))
-
-
-@dataclass(slots=True)
-class _Resolver:
-    """Looks up names once each and remembers what the answer rests on."""
-
-    catalogue: Cards
-    asked: Mapping[str, Given]
-    inputs: dict[str, Input]
-    notes: list[str]
-
-    def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
-        self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
-
-    def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
-        """The values of an axis, parsed by `parse`; its errors get the place they came from."""
-        given = self.asked.get(name)
-        if given is None:
-            return ()
-        with placed(given.where):
-            values = parse(given.texts)
-        self.inputs.setdefault(name, Input(value=",".join(given.texts), origin=given.origin))
-        return values
-
-    def names(self, name: str) -> list[str]:
-        """The names on an axis, comma lists and repeated options added up."""
-        given = self.asked.get(name)
-        if given is None:
-            return []
-        with placed(given.where):
-            return list(dict.fromkeys(grammar.names(given.texts)))
-
-    def setups(self) -> tuple[Setup, ...]:
-        """Every combination of what is planned, in the order it was named."""
-        targets = [self._model(n, "target") for n in self.names("target")]
-        drafts = [self._draft(n) for n in self.names("draft")]
-        accelerators = [self._hardware(n) for n in self.names("hardware")]
-        tps = self.axis("tp", grammar.whole_axis)
-        draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
-        engines = [self._engine(n) for n in self.names("engine")]
-        dtypes = self.axis("dtype", grammar.dtypes) or (None,)
-        draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
-        kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
-        sizes = map(len, (targets, drafts, accelerators, tps, draft_tps))
-        if math.prod((*sizes, len(dtypes), len(draft_dtypes), len(kv_dtypes))) > MOST_SETUPS:
-            raise UsageError(f"more than {MOST_SETUPS:,} setups", hint="name fewer of everything")
-        grid = product(
-            targets, drafts, accelerators, tps, draft_tps, engines, dtypes, draft_dtypes, kv_dtypes
-        )
-        return tuple(
-            Setup(
-                target=target,
-                draft=draft,
-                hardware=hardware,
-                tp=tp,
-                draft_tp=draft_tp or tp,
-                engine=engine,
-                dtype=dtype or target.dtype,
-                draft_dtype=draft_dtype or (draft.model or target).dtype,
-                kv_dtype=kv_dtype,
-            )
-            for target, draft, hardware, tp, draft_tp, engine, dtype, draft_dtype, kv_dtype in grid
-        )
-
-    def _model(self, name: str, field: str) -> Model:
-        loaded = self.catalogue.model(name, self.asked[field].where)
-        self._record(field, loaded)
-        return loaded.card
-
-    def _hardware(self, name: str) -> Hardware:
-        counted = re.fullmatch(r"(\d+)x(.+)", name)
-        if counted:
-            raise UsageError(
-                f"'{visible(name, 60)}' counts GPUs",
-                where=self.asked["hardware"].where,
-                expected="a name; tp counts",
-                hint=f"write -g {visible(counted[2], 60)} --tp {counted[1]}",
-            )
-        loaded = self.catalogue.hardware(name, self.asked["hardware"].where)
-        self._record("hardware", loaded)
-        return loaded.card
-
-    def _draft(self, name: str) -> Drafter:
-        kind, _, argument = name.partition(":")
-        if kind in DRAFTERS:
-            with placed(self.asked["draft"].where):
-                drafter = DRAFTERS[kind](argument)
-            self.inputs["draft"] = Input(value=drafter.label, origin=self.asked["draft"].origin)
-            return drafter
-        return ModelDrafter(self._model(name, "draft"))
-
-    def _engine(self, name: str) -> Engine:
-        if name not in ENGINES:
-            raise unknown("engine", name, ENGINES, where=self.asked["engine"].where)
-        return ENGINES[name]
-
-    def _record(self, field: str, loaded: Loaded[Model] | Loaded[Hardware]) -> None:
-        """Keeps where a card came from, and says so when it hides a packaged one."""
-        key, number = field, 2
-        while key in self.inputs and self.inputs[key].value != loaded.card.name:
-            key, number = f"{field}_{number}", number + 1
-        origin = f"{loaded.origin.path} ({self.asked[field].origin})"
-        self.inputs[key] = Input(value=loaded.card.name, origin=origin, sha256=loaded.origin.sha256)
-        if loaded.hides is not None:
-            self.notes.append(
-                f"{loaded.card.name} is read from {visible(loaded.origin.path)}, "
-                f"which hides the {loaded.hides.layer} card of that name"
-            )
-        elif loaded.origin.layer not in {"packaged", "path"}:
-            self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")

@@ -1,0 +1,150 @@
+"""Names to cards: every combination of what is planned, and what the answer then rests on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Protocol, TypeVar
+
+from specplan.catalogue.store import Loaded
+from specplan.cli import grammar
+from specplan.cli.planned import Given
+from specplan.domain.card import Dtype
+from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
+from specplan.domain.engine import ENGINES, Engine
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.domain.scenario import Input, Setup
+from specplan.errors import UsageError, Where, placed, unknown
+from specplan.visible import visible
+
+V = TypeVar("V")
+MOST_SETUPS = 10_000
+
+
+class Cards(Protocol):
+    """Where names become cards: a catalogue, or one that remembers what it gave."""
+
+    def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
+        """The accelerator of that name, alias or path."""
+
+    def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
+        """The model of that name, alias or path."""
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Looks up names once each and remembers what the answer rests on."""
+
+    catalogue: Cards
+    asked: Mapping[str, Given]
+    inputs: dict[str, Input]
+    notes: list[str]
+
+    def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
+        self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
+
+    def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
+        """The values of an axis, parsed by `parse`; its errors get the place they came from."""
+        given = self.asked.get(name)
+        if given is None:
+            return ()
+        with placed(given.where):
+            values = parse(given.texts)
+        self.inputs.setdefault(name, Input(value=",".join(given.texts), origin=given.origin))
+        return values
+
+    def names(self, name: str) -> list[str]:
+        """The names on an axis, comma lists and repeated options added up."""
+        given = self.asked.get(name)
+        if given is None:
+            return []
+        with placed(given.where):
+            return list(dict.fromkeys(grammar.names(given.texts)))
+
+    def setups(self) -> tuple[Setup, ...]:
+        """Every combination of what is planned, in the order it was named."""
+        targets = [self._model(n, "target") for n in self.names("target")]
+        drafts = [self._draft(n) for n in self.names("draft")]
+        accelerators = [self._hardware(n) for n in self.names("hardware")]
+        tps = self.axis("tp", grammar.whole_axis)
+        draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
+        engines = [self._engine(n) for n in self.names("engine")]
+        dtypes = self.axis("dtype", grammar.dtypes) or (None,)
+        draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
+        kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
+        sizes = map(len, (targets, drafts, accelerators, tps, draft_tps))
+        if math.prod((*sizes, len(dtypes), len(draft_dtypes), len(kv_dtypes))) > MOST_SETUPS:
+            raise UsageError(f"more than {MOST_SETUPS:,} setups", hint="name fewer of everything")
+        grid = product(
+            targets, drafts, accelerators, tps, draft_tps, engines, dtypes, draft_dtypes, kv_dtypes
+        )
+        return tuple(
+            Setup(
+                target=target,
+                draft=draft,
+                hardware=hardware,
+                tp=tp,
+                draft_tp=draft_tp or tp,
+                engine=engine,
+                dtype=dtype or target.dtype,
+                draft_dtype=draft_dtype or (draft.model or target).dtype,
+                kv_dtype=kv_dtype,
+            )
+            for target, draft, hardware, tp, draft_tp, engine, dtype, draft_dtype, kv_dtype in grid
+        )
+
+    def _model(self, name: str, field: str) -> Model:
+        loaded = self.catalogue.model(name, self.asked[field].where)
+        self._record(field, loaded)
+        return loaded.card
+
+    def _hardware(self, name: str) -> Hardware:
+        counted = re.fullmatch(r"(\d+)x(.+)", name)
+        if counted:
+            raise UsageError(
+                f"'{visible(name, 60)}' counts GPUs",
+                where=self.asked["hardware"].where,
+                expected="a name; tp counts",
+                hint=f"write -g {visible(counted[2], 60)} --tp {counted[1]}",
+            )
+        loaded = self.catalogue.hardware(name, self.asked["hardware"].where)
+        self._record("hardware", loaded)
+        return loaded.card
+
+    def _draft(self, name: str) -> Drafter:
+        kind, _, argument = name.partition(":")
+        if kind in DRAFTERS:
+            with placed(self.asked["draft"].where):
+                drafter = DRAFTERS[kind](argument)
+            self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
+            return drafter
+        return ModelDrafter(self._model(name, "draft"))
+
+    def _engine(self, name: str) -> Engine:
+        if name not in ENGINES:
+            raise unknown("engine", name, ENGINES, where=self.asked["engine"].where)
+        return ENGINES[name]
+
+    def _keep(self, field: str, kept: Input) -> None:
+        """Remembers an input; a second of its kind gets a number."""
+        key, number = field, 2
+        while key in self.inputs and self.inputs[key].value != kept.value:
+            key, number = f"{field}_{number}", number + 1
+        self.inputs[key] = kept
+
+    def _record(self, field: str, loaded: Loaded[Model] | Loaded[Hardware]) -> None:
+        """Keeps where a card came from, and says so when it hides a packaged one."""
+        origin = f"{loaded.origin.path} ({self.asked[field].origin})"
+        sha256 = loaded.origin.sha256
+        self._keep(field, Input(value=loaded.card.name, origin=origin, sha256=sha256))
+        if loaded.hides is not None:
+            self.notes.append(
+                f"{loaded.card.name} is read from {visible(loaded.origin.path)}, "
+                f"which hides the {loaded.hides.layer} card of that name"
+            )
+        elif loaded.origin.layer not in {"packaged", "path"}:
+            self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")
