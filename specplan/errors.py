@@ -5,7 +5,6 @@ SpecplanError               exit 2
 ├── InputError              a file: card, plan, capture
 ├── UnknownName             no such card, column, rule or format; says what is near
 ├── Refused                 the question has no honest answer with these figures
-├── MissingExtra            an optional package is not installed
 └── OutputError             exit 3: an answer could not be written
 """
 
@@ -62,10 +61,6 @@ class UnknownName(SpecplanError):
 
 class Refused(SpecplanError):
     """The figures at hand allow no answer: a missing rate, a drafter that cannot be priced."""
-
-
-class MissingExtra(SpecplanError):
-    """A question needs a package that is not installed."""
 
 
 class OutputError(SpecplanError):

@@ -43,7 +43,7 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
         write(answer, stream, look(out, stream))
         stream.flush()
     if not out.quiet:
-        for note in (*answer.notes, *answer.basis.assumed):
+        for note in (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated):
             sys.stderr.write(f"specplan: {visible(note)}\n")
     return 0 if answer.ok else 1
 

@@ -10,8 +10,6 @@ from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.units import people, significant
 
-PLAIN_WORD = "plain decoding"
-
 
 def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
     """The weakest basis among the engines asked about, and every assumption worth repeating.
@@ -26,7 +24,26 @@ def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
         assumed += [
             f"alpha {a} is taken at its mean; best-k of one workload uses it" for a in unsure
         ]
-    return Basis(kind=engine.kind, says=engine.says, source=engine.name, assumed=tuple(assumed))
+    return Basis(
+        kind=engine.kind,
+        says=engine.says,
+        source=engine.name,
+        assumed=tuple(assumed),
+        extrapolated=tuple(sorted(set(_untrained(scenario)))),
+    )
+
+
+def _untrained(scenario: Scenario) -> Iterable[str]:
+    """Models asked about contexts that they were not trained on, in sentences."""
+    longest = max(scenario.context) + scenario.growth
+    for setup in scenario.setups:
+        for model in filter(None, (setup.target, setup.draft.model)):
+            if model.trained_context is not None and longest > model.trained_context:
+                trained = people(model.trained_context, "tokens")
+                yield (
+                    f"{people(longest, 'tokens')} tokens are beyond the {trained} that "
+                    f"{model.name} is made for"
+                )
 
 
 def assumptions(setup: Setup) -> Iterable[str]:
@@ -42,8 +59,20 @@ def assumptions(setup: Setup) -> Iterable[str]:
             )
     if setup.tp > 1 or setup.draft_tp > 1:
         yield f"tp {setup.tp} without the cost of communication"
+    yield from _vocabularies(setup)
     if setup.hardware.memory_basis == "label":
         yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
+
+
+def _vocabularies(setup: Setup) -> Iterable[str]:
+    """A pair that no engine would run: draft tokens mean nothing to the target."""
+    target = setup.target.architecture
+    draft = setup.draft.model.architecture if setup.draft.model else None
+    if target and draft and target.vocab != draft.vocab:
+        yield (
+            f"{setup.draft.label} drafts from {draft.vocab:,} tokens and {setup.target.name} has "
+            f"{target.vocab:,}: engines want one vocabulary"
+        )
 
 
 def one_setup(scenario: Scenario, question: str) -> Setup:

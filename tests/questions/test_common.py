@@ -1,0 +1,49 @@
+"""What every answer says of its assumptions: pairs that cannot run, contexts nobody trained on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import specplan
+
+
+def basis(**axes):
+    asked = {"target": "llama-3-8b", "draft": "llama-3.2-1b", "hardware": "h100-sxm"}
+    scene = specplan.scenario(**{**asked, "acceptance": 0.8, **axes})
+    return specplan.sweep(replace(scene, k=(4,))).basis
+
+
+def test_the_golden_pair_assumes_nothing():
+    assert (basis().assumed, basis().extrapolated) == ((), ())
+
+
+def test_two_vocabularies():
+    (note,) = basis(draft="qwen3-0.6b").assumed
+    assert note == (
+        "qwen3-0.6b drafts from 151,936 tokens and llama-3-8b has 128,256: "
+        "engines want one vocabulary"
+    )
+
+
+def test_a_context_beyond_training():
+    assert basis(context=8192).extrapolated == ()
+    (note,) = basis(context="2k,8193").extrapolated
+    assert note == "8,193 tokens are beyond the 8,192 that llama-3-8b is made for"
+
+
+def test_a_sequence_that_grows_beyond_training():
+    assert basis(isl="8000", osl="192").extrapolated == ()
+    assert len(basis(isl="8000", osl="193").extrapolated) == 1
+
+
+def test_a_slower_rate_and_a_label():
+    notes = basis(hardware="mi300x", dtype="int4").assumed
+    assert notes == (
+        "mi300x runs int4 weights of llama-3-8b at its bf16 rate",
+        "mi300x: memory is its label; what the driver shows may differ",
+    )
+
+
+def test_an_uncertain_alpha():
+    (note,) = basis(acceptance="0.7+-0.05").assumed
+    assert note.startswith("alpha 0.7+-0.05 is taken at its mean")
