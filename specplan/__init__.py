@@ -4,7 +4,7 @@
 
     scene = specplan.scenario(target="llama-3-8b", draft="llama-3.2-1b", hardware="h100-sxm",
                               batch=16, context=2048, acceptance=0.8)
-    specplan.best_k(scene).value.k
+    specplan.best_k(scene).value.choice.k
 
 Names are resolved on first use, so that importing the package costs nothing.
 """

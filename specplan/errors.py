@@ -82,16 +82,27 @@ def placed(where: Where) -> Iterator[None]:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?` for the nearest known name, or nothing."""
     spelt = {text.lower(): text for text in known}
-    near = difflib.get_close_matches(name.lower(), list(spelt), n=1, cutoff=0.6)
-    return f"did you mean '{spelt[near[0]]}'?" if near else ""
+    asked = name.lower()
+    within = [text for text in spelt if len(text) > 3 and text in asked]  # h100 in nvidia-h100-sxm
+    near = difflib.get_close_matches(asked, list(spelt), n=8, cutoff=0.6)
+    head = asked.split("-")[0]
+    alike = [text for text in near if text.split("-")[0] == head]  # h100-80gb is no a100-80gb
+    best = alike[:1] or sorted(within, key=len)[-1:] or near[:1]
+    return f"did you mean '{spelt[best[0]]}'?" if best else ""
 
 
 def unknown(
-    kind: str, name: str, known: Iterable[str], *, where: Where | None = None, hint: str = ""
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    *,
+    also: Iterable[str] = (),
+    where: Where | None = None,
+    hint: str = "",
 ) -> UnknownName:
-    """The error for a name that is not among the known ones."""
+    """The error for a name that is not among the known ones; `also` are other names for them."""
     names = sorted(known)
-    guess = did_you_mean(name, names)
+    guess = did_you_mean(name, [*names, *also])
     listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     return UnknownName(
         f"unknown {kind} '{name[:60]}'",

@@ -182,16 +182,29 @@ def people(value: float, unit: str, digits: int = 3) -> str:
 
 def _read(text: str, expected: str, *, tokens: bool, whole: bool) -> Decimal:
     """The exact value of one number, signed, with k and M when it counts tokens."""
-    suffixes = {"k": 1024, "M": 1024**2} if tokens else {}
+    suffixes = {"k": 1024, "K": 1024, "M": 1024**2} if tokens else {}
     pattern = rf"([+-]?{_NUMBER})({'|'.join(suffixes)})?"
     match = re.fullmatch(pattern, text) if len(text) <= MAX_CHARACTERS else None
     if match is None:
-        raise InputError(f"{_shown(text)} is not a number", expected=expected)
+        raise InputError(f"{_shown(text)} is not a number", expected=expected, hint=_meant(text))
     number, suffix = match.groups()
     value = _EXACT.multiply(Decimal(number), Decimal(suffixes.get(suffix, 1)))
     if whole and value != value.to_integral_value():
         raise InputError(f"{_shown(text)} is a fraction", expected="a whole number")
     return value
+
+
+def _meant(text: str) -> str:
+    """What text that looks like a number, but is none, most likely stands for."""
+    if len(text) > MAX_CHARACTERS:
+        return ""
+    if match := re.fullmatch(rf"({_NUMBER}) ?%", text):
+        return f"write {float(match[1]) / 100:g}"
+    if match := re.fullmatch(rf"({_NUMBER}) ?(?:-|\.\.\.?|to) ?({_NUMBER})", text):
+        return f"write {match[1]}:{match[2]}"
+    if match := re.fullmatch(rf"({_NUMBER}) ?(?:\+/-|\u00b1) ?({_NUMBER})", text):
+        return f"write {match[1]}+-{match[2]}"
+    return ""
 
 
 def _span(item: str, read: Callable[[str], Decimal]) -> Iterator[Decimal]:

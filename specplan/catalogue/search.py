@@ -51,14 +51,18 @@ def _in_folder(folder: Path) -> Iterator[Path | InputError]:
         folders[:] = sorted(name for name in folders if not _passed_over(Path(place, name)))
         for name in sorted(files):
             path = Path(place, name)
-            if name.endswith(SUFFIXES) and not name.startswith((".", "_")) and path.is_file():
+            if name.endswith(SUFFIXES) and not name.startswith((".", "_")) and _is_file(path):
                 yield from _if_ours(path)
     yield from (_closed(Path(error.filename), error) for error in closed)
 
 
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - False where it may not look
+
+
 def _passed_over(folder: Path) -> bool:
     hidden = folder.name.startswith(".") or folder.name in _PASSED_OVER
-    return hidden or (folder / "pyvenv.cfg").exists()
+    return hidden or os.path.exists(folder / "pyvenv.cfg")  # noqa: PTH110 - False where it may not look
 
 
 def _if_ours(path: Path) -> Iterator[Path | InputError]:

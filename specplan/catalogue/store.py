@@ -86,7 +86,7 @@ class Catalogue:
         if is_path(name):
             if not name.endswith(SUFFIXES) and not Path(name).exists():
                 # vendor/Model-Name, as model hubs write it
-                raise self._no_card(kind, cls, name.rpartition("/")[2], where)
+                return self._load(kind, cls, name.rpartition("/")[2] or name, where)
             return self._read(Entry(Path(name).stem, Path(name), "path"), cls)
         wanted = name.lower()
         entries = self.entries(kind)
@@ -123,13 +123,14 @@ class Catalogue:
         return None
 
     def _no_card(self, kind: str, cls: type[Card], name: str, where: Where | None) -> UnknownName:
-        names = list(self.entries(kind))
+        aliases: list[str] = []
         for entry in self.entries(kind).values():
             with suppress(InputError):  # a broken card has no say in what was meant
-                names.extend(self._read(entry, cls).card.aliases)
+                aliases.extend(self._read(entry, cls).card.aliases)
         word = "hardware" if kind == "hardware" else "model"
         listing = f"specplan {kind} list shows all"
-        return unknown(word, name, names, where=where, hint=listing)
+        names = self.entries(kind)
+        return unknown(word, name, names, also=aliases, where=where, hint=listing)
 
 
 def is_path(text: str) -> bool:

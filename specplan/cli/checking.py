@@ -117,7 +117,7 @@ def _of_card(
     card = loaded.card
     others = [other.card for other in checked if type(other.card) is type(card)]
     overrides = False
-    with suppress(InputError):  # of another card, which is its own finding
+    with suppress(SpecplanError):  # another card is broken, or this one is in no catalogue
         others += [other.card for other in catalogue.every(type(card))]
         named = (catalogue.hardware if isinstance(card, Hardware) else catalogue.model)(card.name)
         overrides = named.hides_packaged and named.origin.path == loaded.origin.path

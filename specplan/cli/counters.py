@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from specplan.cli import grammar
+from specplan.domain.scenario import Input
 from specplan.errors import UsageError, Where
 from specplan.physics.estimate import alpha_from_counts
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Flags whose acceptance comes from counters, and what the answer should say of them."""
+
+    flags: Mapping[str, tuple[str, ...]]
+    inputs: Mapping[str, Input]
+    notes: tuple[str, ...]
+
+
 def counted(
     flags: Mapping[str, tuple[str, ...]], accepted: int | None, drafted: int | None
-) -> dict[str, tuple[str, ...]]:
-    """The flags with the acceptance that the counters imply.
+) -> Counted:
+    """The flags with the acceptance that the counters imply, if there are any.
 
     -k then names the draft length that was in use, not a candidate.
     """
     asked = dict(flags)
     if accepted is None and drafted is None:
-        return asked
+        return Counted(asked, {}, ())
     if accepted is None or drafted is None:
         raise UsageError("--accepted and --drafted go together")
     if "acceptance" in asked:
@@ -31,4 +42,13 @@ def counted(
             expected="one k, such as -k 4",
         )
     alpha = alpha_from_counts(accepted, drafted, used[0])
-    return asked | {"acceptance": (f"{alpha.alpha!r}{grammar.UNCERTAIN}{alpha.sd!r}",)}
+    values = {"accepted": accepted, "drafted": drafted, "k_in_use": used[0]}
+    note = (
+        f"{accepted:,} of {drafted:,} drafted at k = {used[0]} is alpha {alpha.alpha:.3f}, not "
+        f"{accepted / drafted:.3f}: drafts after a rejection were never tried"
+    )
+    return Counted(
+        flags=asked | {"acceptance": (f"{alpha.alpha!r}{grammar.UNCERTAIN}{alpha.sd!r}",)},
+        inputs={name: Input(value=value, origin="flag") for name, value in values.items()},
+        notes=(note,),
+    )

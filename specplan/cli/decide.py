@@ -114,14 +114,17 @@ def best_k(
     from specplan.cli.show import show
     from specplan.questions.best_k import best_k as question
 
+    asked = counted(typed(what, load), accepted, drafted)
     scenario = build(
-        counted(typed(what, load), accepted, drafted),
+        asked.flags,
         catalogue=catalogue_of(what),
         plan=plan_of(plan, without=("k",)),
         defaults=ANY_DRAFTER if need is not None else None,
         k_max=candidates.k_max,
         mix=mix or (),
     )
+    inputs, notes = {**scenario.inputs, **asked.inputs}, (*scenario.notes, *asked.notes)
+    scenario = replace(scenario, inputs=inputs, notes=notes)
     return show(question(scenario, objective=objective, need=need), out)
 
 

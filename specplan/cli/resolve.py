@@ -18,7 +18,7 @@ from specplan.domain.engine import ENGINES, Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
-from specplan.errors import UsageError, Where, placed, unknown
+from specplan.errors import UnknownName, UsageError, Where, placed, unknown
 from specplan.visible import visible
 
 V = TypeVar("V")
@@ -103,13 +103,15 @@ class Resolver:
         return loaded.card
 
     def _hardware(self, name: str) -> Hardware:
-        counted = re.fullmatch(r"(\d+)x(.+)", name)
+        counted = re.fullmatch(r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)", name)
         if counted:
+            gpus = counted["gpus"] or counted["m"]
+            bare = visible(counted["name"] or counted["n"], 60)
             raise UsageError(
                 f"'{visible(name, 60)}' counts GPUs",
                 where=self.asked["hardware"].where,
                 expected="a name; tp counts",
-                hint=f"write -g {visible(counted[2], 60)} --tp {counted[1]}",
+                hint=f"write -g {bare} --tp {gpus}",
             )
         loaded = self.catalogue.hardware(name, self.asked["hardware"].where)
         self._record("hardware", loaded)
@@ -122,7 +124,12 @@ class Resolver:
                 drafter = DRAFTERS[kind](argument)
             self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
             return drafter
-        return ModelDrafter(self._model(name, "draft"))
+        try:
+            return ModelDrafter(self._model(name, "draft"))
+        except UnknownName as error:
+            if not error.hint.startswith("did you mean"):
+                error.hint = "a drafter without a card is ratio:0.05, its cost in target steps"
+            raise
 
     def _engine(self, name: str) -> Engine:
         if name not in ENGINES:

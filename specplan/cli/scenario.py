@@ -27,6 +27,11 @@ GOLDEN = {
     "k": "1,2,4,6,8",
 }
 DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
+OPTIONS = (
+    *("target", "draft", "hardware", "tp", "draft_tp", "engine"),
+    *("dtype", "draft_dtype", "kv_dtype"),
+    *("batch", "context", "isl", "osl", "acceptance", "k"),
+)
 QUESTIONS = {
     "target": ("which model is to be sped up?", "a model such as llama-3-8b", "models"),
     "draft": (
@@ -48,21 +53,25 @@ def scenario(
     *,
     catalogue: Catalogue | None = None,
     k_max: int = 16,
-    **options: str | float | Sequence[str | float],
+    mix: Sequence[str] = (),
+    **options: str | float | Iterable[str | float],
 ) -> Scenario:
     """The scenario of the named options, such as target="llama-3-8b" or batch=[1, 16].
 
     Names are those of the command line with underscores; values are texts of its grammar, numbers,
-    or lists of either. target, draft, hardware and acceptance have no default.
+    or iterables of either. target, draft, hardware and acceptance have no default. `catalogue` is
+    what `load` returns.
     """
     typed = {
-        name: tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+        "acceptance" if name == "alpha" else name: (str(value),)
+        if isinstance(value, str) or not isinstance(value, Iterable)
+        else tuple(map(str, value))
         for name, value in options.items()
     }
     for name in typed:
-        if name not in {*DEFAULTS, *QUESTIONS, "dtype", "draft_dtype", "kv_dtype", "draft_tp"}:
-            raise unknown("option", name, [*DEFAULTS, *QUESTIONS, "dtype", "kv_dtype"])
-    return build(typed, catalogue=catalogue or load(), k_max=k_max)
+        if name not in OPTIONS:
+            raise unknown("option", name, OPTIONS)
+    return build(typed, catalogue=catalogue or load(), k_max=k_max, mix=mix)
 
 
 def build(
@@ -84,9 +93,10 @@ def build(
         expected = f"1 to {grammar.LARGEST_K}"
         raise UsageError(f"{k_max} is out of range", where=Where("--k-max"), expected=expected)
     asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
-    for name in needs:
-        if name not in asked and not (name == "acceptance" and (mix or mixes(plan))):
-            raise _missing(name)
+    mixed = bool(mix or mixes(plan))
+    missing = [n for n in needs if n not in asked and not (n == "acceptance" and mixed)]
+    if missing:
+        raise _missing(missing)
     resolver = Resolver(catalogue, asked)
     setups = resolver.setups()
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused})]
@@ -105,10 +115,13 @@ def build(
     )
 
 
-def _missing(name: str) -> UsageError:
-    question, expected, listing = QUESTIONS[name]
+def _missing(names: Sequence[str]) -> UsageError:
+    """The error for the first option that nobody gave; it names the others too."""
+    question, expected, listing = QUESTIONS[names[0]]
     hint = f"specplan {listing} list shows all" if listing else "write -a 0.7 or a range"
-    return UsageError(question, where=Where(f"--{name}"), expected=expected, hint=hint)
+    if names[1:]:
+        hint += f"; also needed: {', '.join(_flag(name) for name in names[1:])}"
+    return UsageError(question, where=Where(_flag(names[0])), expected=expected, hint=hint)
 
 
 def _merge(

@@ -20,11 +20,11 @@ class Alpha:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.alpha) and 0 <= self.alpha <= 1):
-            percent = 1 < self.alpha <= 100
+            percent = 10 <= self.alpha <= 100
             hint = f"{self.alpha:g} % is {self.alpha / 100:g}" if percent else ""
             raise UsageError(f"alpha {self.alpha:g} is no probability", expected="0..1", hint=hint)
         if not 0 <= self.sd <= 0.5:
             raise UsageError(f"an alpha cannot be uncertain by {self.sd:g}", expected="0..0.5")
 
     def __str__(self) -> str:
-        return f"{self.alpha:g}" + (f"+-{self.sd:g}" if self.sd else "")
+        return f"{self.alpha:.4g}+-{self.sd:.2g}" if self.sd else f"{self.alpha:g}"

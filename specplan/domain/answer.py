@@ -66,7 +66,8 @@ def table_of(columns: tuple[Column, ...], records: Sequence[Mapping[str, Scalar]
 class Pivot:
     """Show `cell` with `across` along the top and `down` along the side, one block for each
     distinct value of `blocks`; `turn` names the column whose first value other than `memory`
-    gives the row's last heading. `best`/`loss` marks follow the cell; `misfit` names a flag
+    gives the row's last heading. Marks for the best and for a loss follow the cell; `best` names
+    the column whose value the row calls best, if not that of its best cell; `misfit` names a flag
     column that marks the row head where it is false."""
 
     across: str
@@ -75,6 +76,7 @@ class Pivot:
     cell: str
     turn: str
     misfit: str
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True)

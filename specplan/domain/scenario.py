@@ -37,9 +37,14 @@ class Setup:
     kv_dtype: Dtype
 
     @property
+    def gpus(self) -> int:
+        """Accelerators in use: the drafter may be spread wider than the target."""
+        return max(self.tp, self.draft_tp)
+
+    @property
     def where(self) -> str:
         """The hardware as people say it."""
-        return self.hardware.name if self.tp == 1 else f"{self.tp}x {self.hardware.name}"
+        return self.hardware.name if self.gpus == 1 else f"{self.gpus}x {self.hardware.name}"
 
     @property
     def label(self) -> str:

@@ -52,21 +52,42 @@ def alpha_from_counts(accepted: float, drafted: float, k: int) -> Alpha:
     return Alpha(alpha, min(math.sqrt(float(tokens_variance(near, k)) / rounds) / slope, 0.5))
 
 
-def alpha_nodes(acceptance: Alpha) -> FloatArray:
-    """Equally likely alphas: the middles of NODES slices of a normal law cut to [0, 1]."""
+def alpha_quantiles(acceptance: Alpha, shares: npt.ArrayLike) -> FloatArray:
+    """Values that alpha stays below with the given probabilities: a normal law cut to [0, 1]."""
+    wanted = np.asarray(shares, np.float64)
     if acceptance.sd == 0:
-        return np.array([acceptance.alpha])
+        return np.full(wanted.shape, acceptance.alpha)
     law = NormalDist(acceptance.alpha, acceptance.sd)
     low, high = law.cdf(0.0), law.cdf(1.0)
-    shares = low + (high - low) * (np.arange(NODES) + 0.5) / NODES
-    inside = [law.inv_cdf(min(max(s, 1e-15), 1 - 1e-15)) for s in shares.tolist()]
-    nodes: FloatArray = np.clip(np.asarray(inside), 0.0, 1.0)
-    return nodes
+    inside = np.clip(low + (high - low) * wanted, 1e-15, 1 - 1e-15)
+    values = [law.inv_cdf(share) for share in inside.ravel().tolist()]
+    quantiles: FloatArray = np.clip(np.reshape(values, wanted.shape), 0.0, 1.0)
+    return quantiles
+
+
+def alpha_nodes(acceptance: Alpha) -> FloatArray:
+    """Equally likely alphas: the middles of NODES slices of the law."""
+    if acceptance.sd == 0:
+        return np.array([acceptance.alpha])
+    return alpha_quantiles(acceptance, (np.arange(NODES) + 0.5) / NODES)
+
+
+def below(acceptance: Alpha, threshold: float) -> float:
+    """Probability that alpha lies below a threshold, under the same law."""
+    if acceptance.sd == 0 or not 0 < threshold <= 1:
+        return float(acceptance.alpha < threshold) if threshold > 0 else 0.0
+    law = NormalDist(acceptance.alpha, acceptance.sd)
+    low, high = law.cdf(0.0), law.cdf(1.0)
+    return (law.cdf(threshold) - low) / (high - low)
 
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """What an uncertain alpha does to a choice among candidates, all over the nodes' law."""
+    """What an uncertain alpha does to a choice among candidates.
+
+    `low` and `high` bound the speedup with INTERVAL's probability; regrets are averages over NODES
+    equally likely alphas.
+    """
 
     low: float
     high: float
@@ -87,12 +108,14 @@ def under_uncertainty(
     speedups = expected_tokens(alpha_nodes(acceptance)[:, np.newaxis], k) * gain
     regret = (speedups.max(axis=1, keepdims=True) - speedups).mean(axis=0)
     tail = (1 - INTERVAL) / 2
-    low, high = np.quantile(speedups[:, chosen], (tail, 1 - tail))
+    ends = alpha_quantiles(acceptance, (tail, 1 - tail))  # speedup rises with alpha
+    low, high = expected_tokens(ends, k[chosen]) * gain[chosen]
+    break_even = float(alpha_for_tokens(1 / gain[chosen], k[chosen]))
     least = int(np.argmin(regret))
     return Uncertain(
         low=float(low),
         high=float(high),
-        loss_probability=float((speedups[:, chosen] < 1).mean()),
+        loss_probability=below(acceptance, break_even),
         least_regret_k=int(k[least]),
         least_regret=float(regret[least]),
         regret=float(regret[chosen]),

@@ -28,7 +28,7 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.common import basis_of
-from specplan.questions.memory import MemoryBill, bill_of
+from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
 from specplan.questions.weigh import Objective, Point, Weighed, weigh
@@ -84,8 +84,9 @@ class BestK:
     alpha_high: float
     load: Load
     memory: MemoryBill
+    fitting_tp: int | None
     flops_per_token: float
-    throughput: float
+    throughput: float | None
     uncertain: Uncertain | None
     need: Need | None
 
@@ -108,6 +109,8 @@ def best_k(
         if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
         return best_for_mix(scenario)
+    if need is not None and goal is not Objective.LATENCY:
+        raise UsageError("--need is a speedup at the batch asked", hint="leave out --objective")
     if scenario.workloads > 1:
         if need is not None:
             raise UsageError(f"--need is about one workload, not {scenario.workloads}")
@@ -123,7 +126,7 @@ def best_k(
         basis=basis_of(scenario, spread=True),
         inputs=scenario.inputs,
         notes=scenario.notes,
-        ok=value.choice.fits,
+        ok=value.choice.fits and (value.need is None or value.need.reachable),
     )
 
 
@@ -167,13 +170,13 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         tpot_s=tpot_s,
         tokens_per_s=batch / tpot_s,
         tokens_per_s_per_sequence=1 / tpot_s,
-        tokens_per_s_per_gpu=batch / tpot_s / setup.tp,
+        tokens_per_s_per_gpu=batch / tpot_s / setup.gpus,
         margin_below=_loss(w, score, k - 1, best),
         margin_above=_loss(w, score, k + 1, best),
         k_within_1_percent=w.k[int(np.argmax(_nearly_best(score, best)))],
         at_k_max=k == w.k[-1] and k == k_max,
         break_even_tokens=round_cost,
-        break_even_alpha=threshold if np.isfinite(threshold) else None,
+        break_even_alpha=threshold if k and np.isfinite(threshold) else None,
         draft_share=float(1 - verify_s / round_s),
         verify_bound_by="compute" if w.timing.verify.compute_bound[0, 0, best] else "memory",
         fits=bool(fits),
@@ -204,8 +207,9 @@ def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float |
         alpha_high=high,
         load=_load(w, choice.k),
         memory=bill_of(point.setup, point.end, point.batch),
+        fitting_tp=None if choice.fits else fitting_tp(point.setup, point.end, point.batch),
         flops_per_token=float(w.flops_per_token[best]),
-        throughput=float(w.throughput[best]),
+        throughput=float(w.throughput[best]) if w.bill.largest_plain else None,
         uncertain=under_uncertainty(point.acceptance, w.gain, np.asarray(w.k, float), best)
         if point.acceptance.sd
         else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
@@ -39,6 +40,7 @@ COLUMNS = (
     Column("near", "", "near", "flag", "within two of the chosen k"),
     Column("within_1_percent", "", "within 1 %", "flag", "loses at most 1 % against the best"),
 )
+SCORED = {"latency": "speedup", "throughput": "throughput", "cost": "flops_per_token"}
 CANDIDATES = (
     "k",
     "speedup",
@@ -59,9 +61,11 @@ def one(value: BestK, w: Weighed) -> View:
     sections: list[Section] = [Facts(tuple(_facts(value)))]
     if value.uncertain:
         sections.append(Facts(tuple(_uncertain(value.uncertain, w))))
-    sections.append(Rows(columns=CANDIDATES, where="near", mark="best", marked="speedup"))
+    scored = SCORED[choice.objective]
+    columns = (*CANDIDATES[:2], *((scored,) if scored != "speedup" else ()), *CANDIDATES[2:])
+    sections.append(Rows(columns=columns, where="near", mark="best", marked=scored))
     if not choice.fits:
-        sections.append(Lines((_misfit(choice, value),)))
+        sections.insert(0, Lines((_misfit(choice, value),)))
     return View(
         title=_verdict(choice),
         caption=(f"{setup.label}, {dtype_words(setup)}", _workload(w)),
@@ -92,8 +96,10 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         ("memory", "drafter " + memory_line(value.memory)),
         ("binds", _binds(choice)),
         ("arithmetic", f"{times(value.flops_per_token)} the FLOP per token of plain decoding"),
-        ("at capacity", f"{times(value.throughput)} with each arm at its own largest batch"),
     ]
+    if value.throughput is not None:
+        capacity = f"{times(value.throughput)} with each arm at its own largest batch"
+        facts.append(("at capacity", capacity))
     if choice.at_k_max:
         facts.insert(3, ("limit", f"k = {choice.k} is the longest tried; raise --k-max"))
     return facts
@@ -112,6 +118,8 @@ def _margin(choice: Choice) -> str:
 
 def _acceptance(value: BestK) -> str:
     choice = value.choice
+    if choice.objective == "cost":
+        return "whatever alpha is, plain decoding needs the least arithmetic per token"
     if choice.k == 0:
         return f"no k pays for alpha up to {alpha_words(value.alpha_high)}"
     if choice.break_even_alpha is None:
@@ -159,7 +167,8 @@ def _uncertain(found: Uncertain, w: Weighed) -> list[tuple[str, str]]:
     return [
         (
             "speedup",
-            f"{times(found.low)} to {times(found.high)} (90 % of alpha {w.point.acceptance})",
+            f"{times(found.low)} to {times(found.high)} in 90 % of cases "
+            f"(alpha {w.point.acceptance}, one standard deviation)",
         ),
         ("loss", f"{percent(found.loss_probability)} probability that speculation loses"),
         ("least regret", f"{same}, {found.least_regret:.3f}x forgone on average"),
@@ -174,26 +183,33 @@ def _needed(value: BestK, need: Need, w: Weighed) -> View:
         ("alpha", _alpha_needed(need, "free drafts" if free else setup.draft.label)),
         ("draft step", _step_needed(need, alpha)),
     ]
-    if not free:
+    if not free and alpha < 1:
         pairs.append(("now", f"{_verdict(value.choice)} at alpha {alpha:g}"))
+    sections: list[Section] = [Facts(tuple(pairs))]
+    if not value.choice.fits:
+        sections.append(Lines((_misfit(value.choice, value),)))
+    title = f"For {times(need.speedup)} a drafter must reach one of"
     return View(
-        title=f"For {times(need.speedup)} a drafter must reach one of",
+        title=title if need.reachable else f"{times(need.speedup)} is out of reach",
         caption=(f"{setup.label}, {dtype_words(setup)}", _workload(w)),
-        sections=(Facts(tuple(pairs)),),
+        sections=tuple(sections),
     )
 
 
 def _alpha_needed(need: Need, draft: str) -> str:
     if need.alpha is None:
         return f"no alpha is enough at the cost of {draft}"
-    return f"at least {need.alpha:.3f} at the cost of {draft} (k={need.alpha_k})"
+    up = math.ceil(need.alpha * 1000) / 1000  # rounded so that it is enough
+    return f"at least {up:.3f} at the cost of {draft} (k={need.alpha_k})"
 
 
 def _step_needed(need: Need, alpha: float) -> str:
     if need.draft_step_s is None or need.cost_ratio is None:
         return f"none is fast enough at alpha {alpha:g}"
+    ratio = math.floor(need.cost_ratio * 1000) / 1000  # rounded so that it is enough
+    step_s = need.draft_step_s * ratio / need.cost_ratio if need.cost_ratio else 0.0
     return (
-        f"at most {people(need.draft_step_s, 's')}, cost ratio {need.cost_ratio:.3f}, "
+        f"at most {people(step_s, 's', 4)}, cost ratio {ratio:.3f}, "
         f"at alpha {alpha:g} (k={need.draft_k})"
     )
 
@@ -207,8 +223,10 @@ def _workload(w: Weighed) -> str:
 
 
 def _misfit(choice: Choice, value: BestK) -> str:
+    tp = value.fitting_tp
+    remedy = f"; with --tp {tp} it would fit" if tp else ""
     return (
-        f"Does not fit: batch {choice.batch:,.0f} at {people(choice.context, 'tokens')} tokens; "
-        f"{value.memory.largest_batch:,} sequences fit with the drafter, "
-        f"{value.memory.largest_batch_plain:,} without."
+        f"Does not fit: batch {choice.batch:,.0f} at {people(value.memory.context, 'tokens')} "
+        f"tokens; {value.memory.largest_batch:,} sequences fit with the drafter, "
+        f"{value.memory.largest_batch_plain:,} without{remedy}."
     )

@@ -60,16 +60,20 @@ COLUMNS = (
     Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
     Column("k", "tokens", "k", "count", "the best draft length"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
-    Column(
-        "margin", "1", "margin", "percent", "score over that of the next best candidate, less 1"
-    ),
+    Column("margin", "1", "margin", "percent", "what the next best candidate loses"),
     Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
     Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
     Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
     Column("round_s", "s", "round", "seconds", "draft and verify"),
     Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
     Column("break_even_tokens", "tokens", "break-even", "number", "round cost in plain steps"),
-    Column("break_even_alpha", "1", "at alpha", "number", "absent if even 1 is not enough"),
+    Column(
+        "break_even_alpha",
+        "1",
+        "at alpha",
+        "number",
+        "absent at k = 0 and where even 1 loses",
+    ),
     Column("verify_bound_by", "", "verify by", "text", "ceiling of verification"),
     Column("fits", "", "fits", "flag", "whether the batch fits, with the drafter if k > 0"),
 )
@@ -173,14 +177,14 @@ def _chunk(won: _Won) -> Chunk:
         "alpha": np.asarray([acceptance.alpha for acceptance in here.acceptance]),
         "k": surface.k,
         "speedup": tokens / cost,
-        "margin": surface.margin,
+        "margin": surface.margin / (1 + surface.margin),
         "tokens_per_round": tokens,
         "draft_s": draft_s,
         "verify_s": verify_s,
         "round_s": round_s,
         "tpot_s": round_s / tokens,
         "break_even_tokens": cost,
-        "break_even_alpha": _absent_where(~np.isfinite(enough), enough),
+        "break_even_alpha": _absent_where(~np.isfinite(enough) | (surface.k == 0), enough),
         "verify_bound_by": np.where(compute, "compute", "memory"),
         "fits": won.fits,
     }
@@ -206,6 +210,10 @@ def _rule(scenario: Scenario, objective: Objective) -> Rule | None:
         return None
     score = tokens_table(scenario.acceptance, k) * time_rounds(setup, (context,), (1,), k).gain[0]
     best = best_index(score).astype(np.float64)
+    free = best < len(k) - 1  # a best k at the longest draft tried may be longer in truth
+    if free.sum() < 3:
+        return None
+    alphas, score, best = alphas[free], score[free], best[free]
     a, b, loss = fit_rule(alphas, best, score)
     off = rule_misses(rule_k(a, b, alphas), best, score.shape[1] - 1)
     return Rule(a, b, cost_ratio(setup, context), int(off.max()), loss)

@@ -118,11 +118,24 @@ def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
 
 
 def _lines(found: Sequence[Outcome]) -> Iterator[str]:
-    """Errors, then warnings, each in the order of the files."""
+    """Errors, then warnings, each in the order of the files; what holds in one file only as a bound
+    is one line, for nothing in the plan can change it.
+    """
     for level in ("error", "warning"):
+        told: set[str] = set()
         for outcome in found:
-            if outcome.finding.level == level:
+            if outcome.finding.level != level:
+                continue
+            if level == "error" or not outcome.holds:
                 yield f"{outcome.where}: {outcome.finding.rule} {outcome.finding.message}"
+            elif outcome.where.name not in told:
+                told.add(outcome.where.name)
+                names = [o.name for o in found if o.where.name == outcome.where.name and _unsure(o)]
+                yield f"{outcome.where}: unsure, held only as a bound: {', '.join(names)}"
+
+
+def _unsure(outcome: Outcome) -> bool:
+    return outcome.holds and outcome.finding.level == "warning"
 
 
 def _changes(found: Sequence[Outcome]) -> Iterator[str]:

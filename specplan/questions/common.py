@@ -53,15 +53,27 @@ def assumptions(setup: Setup) -> Iterable[str]:
         models.append((setup.draft.model, setup.draft_dtype))
     for model, stored in models:
         compute = setup.hardware.compute_dtype(stored)
-        if compute != stored:
+        if compute != stored or stored.bytes_per_element < 2:
             yield (
                 f"{setup.hardware.name} runs {stored} weights of {model.name} at its {compute} rate"
             )
+        if stored.bytes_per_element < 2:
+            yield f"every weight of {model.name} is {stored}, embeddings and head included"
+    yield from _uneven(setup)
     if setup.tp > 1 or setup.draft_tp > 1:
         yield f"tp {setup.tp} without the cost of communication"
     yield from _vocabularies(setup)
     if setup.hardware.memory_basis == "label":
         yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
+
+
+def _uneven(setup: Setup) -> Iterable[str]:
+    """Heads that do not divide over the GPUs: the physics shares them out, engines refuse."""
+    for model, tp in ((setup.target, setup.tp), (setup.draft.model, setup.draft_tp)):
+        blocks = model.architecture.blocks if model and model.architecture else ()
+        odd = {b.attention.heads for b in blocks if b.attention and b.attention.heads % tp}
+        if odd and model:
+            yield f"tp {tp} does not divide the {max(odd)} heads of {model.name}: engines refuse"
 
 
 def _vocabularies(setup: Setup) -> Iterable[str]:
@@ -85,10 +97,24 @@ def one_setup(scenario: Scenario, question: str) -> Setup:
     return scenario.setups[0]
 
 
+def refuse_mix(scenario: Scenario, question: str) -> None:
+    """Refuses workloads that share a server where the question is about each of a grid."""
+    if scenario.parts:
+        raise UsageError(f"{question} takes no mix", hint="best-k and check do; give axes instead")
+
+
 def setups_caption(scenario: Scenario) -> str:
     """Who drafts for whom where: what the setups have in common is said once."""
-    first, count = scenario.setups[0], len(scenario.setups)
-    return f"{first.label}, {dtype_words(first)}" if count == 1 else f"{count} setups"
+    first = scenario.setups[0]
+    if len(scenario.setups) == 1:
+        return f"{first.label}, {dtype_words(first)}"
+    parts = (
+        [s.target.name for s in scenario.setups],
+        [s.draft.label for s in scenario.setups],
+        [s.where for s in scenario.setups],
+    )
+    target, draft, where = (", ".join(dict.fromkeys(names)) for names in parts)
+    return f"{target} + {draft} on {where}"
 
 
 def dtype_words(setup: Setup) -> str:

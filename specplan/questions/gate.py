@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from specplan.physics.choose import (
 from specplan.physics.memory import memory_bill
 from specplan.physics.tokens import expected_tokens
 from specplan.questions.best_k_view import crossing_words
-from specplan.questions.common import basis_of, dtype_words, one_setup
+from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
 from specplan.questions.weigh import lengths
 from specplan.units import people
 
@@ -71,6 +72,7 @@ def gate(scenario: Scenario) -> Answer:
 
     The scenario's own batch axis is not used. `k` limits the candidates; 0 is always one.
     """
+    refuse_mix(scenario, "gate")
     setup = one_setup(scenario, "gate")
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("gate is about one context and one acceptance", hint="give one of each")
@@ -147,7 +149,8 @@ def _view(scenario: Scenario, setup: Setup, value: Gate) -> View:
         sections.append(Rows(columns=tuple(c.name for c in COLUMNS)))
     else:
         sections.append(Lines(("Does not fit: no sequence fits beside the weights.",)))
-    sections.append(Facts(tuple(_fixed_facts(value))))
+    if value.scanned_to:
+        sections.append(Facts(tuple(_fixed_facts(value))))
     sections.append(Facts((("memory", _memory_words(value)),)))
     return View(
         title=_verdict(value),
@@ -167,14 +170,18 @@ def _verdict(value: Gate) -> str:
         return "Speculation pays at every batch that fits"
     if len(off) == len(value.ranges):
         return "Speculation never pays"
+    if off == [value.ranges[-1]]:
+        return f"Speculation pays up to batch {off[0].first_batch - 1:,}"
     return (
         f"Speculation pays but for {sum(r.last_batch - r.first_batch + 1 for r in off):,} batches"
     )
 
 
 def _fixed_facts(value: Gate) -> Iterator[tuple[str, str]]:
-    for fixed in value.fixed:
-        yield f"k={fixed.k} throughout", crossing_words(fixed.crossings)
+    """What each fixed k does; neighbours that do the same share a line."""
+    for words, alike in groupby(value.fixed, key=lambda fixed: crossing_words(fixed.crossings)):
+        k = [fixed.k for fixed in alike]
+        yield f"k={k[0]}{f'-{k[-1]}' if len(k) > 1 else ''} throughout", words
 
 
 def _memory_words(value: Gate) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 
 from specplan.domain.acceptance import Alpha
@@ -11,8 +12,8 @@ from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.physics.roofline import kv_bytes
 from specplan.physics.round import time_rounds, tokens_table
-from specplan.questions.common import basis_of, dtype_words, percent, tokens_words
-from specplan.questions.weigh import lengths
+from specplan.questions.common import basis_of, dtype_words, percent, refuse_mix, tokens_words
+from specplan.questions.weigh import Point, lengths, weigh
 from specplan.units import people
 
 
@@ -41,6 +42,9 @@ class MemoryBill:
 class Arms:
     """Speedup at the largest batch of both arms, and with each arm at its own largest."""
 
+    hardware: str
+    context: float
+    largest_batch_plain: int
     alpha: float
     k: int
     at_equal_batch: float
@@ -71,6 +75,7 @@ COLUMNS = (
     Column("sequences_lost", "sequences", "lost", "count", "to the drafter"),
     Column("batch", "sequences", "batch", "count", "batch asked for, if any"),
     Column("fits", "", "fits", "flag", "whether it fits, with the drafter"),
+    Column("shortfall_bytes", "B", "shortfall", "bytes", "what the batch lacks, per GPU"),
 )
 
 
@@ -99,21 +104,33 @@ def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
     )
 
 
+def fitting_tp(setup: Setup, context: float, batch: float) -> int | None:
+    """The smallest power of two of GPUs, up to 64, on which the batch fits with the drafter."""
+    for tp in (2, 4, 8, 16, 32, 64):
+        wider = replace(setup, tp=tp, draft_tp=tp)
+        if tp > setup.tp and not bill_of(wider, context, batch).shortfall_bytes:
+            return tp
+    return None
+
+
 def memory(scenario: Scenario) -> Answer:
     """The drafter's memory bill at each setup and context; exit 1 when the workload does not fit.
 
-    Without a batch of its own the question is whether one sequence fits.
+    Without a batch of its own the question is whether one sequence fits. With an acceptance the
+    arms are compared, at the scenario's k or else the best at the drafter's largest batch.
     """
+    refuse_mix(scenario, "memory")
     asked = max(scenario.batch)
     bills, arms, records = [], [], []
     for setup, context in product(scenario.setups, scenario.context):
         bill = bill_of(setup, context + scenario.growth, asked)
         bills.append(bill)
-        arms += [
-            _arms(setup, context, bill, acceptance, k)
-            for acceptance, k in product(scenario.acceptance, lengths(setup, scenario.k))
-            if bill.largest_batch and k in scenario.k
-        ]
+        if bill.largest_batch:
+            arms += [
+                _arms(setup, context, bill, acceptance, k)
+                for acceptance in scenario.acceptance
+                for k in _compared(scenario, setup, context, bill, acceptance)
+            ]
         records.append(_record(setup, bill, asked))
     return Answer(
         command="memory",
@@ -127,6 +144,16 @@ def memory(scenario: Scenario) -> Answer:
     )
 
 
+def _compared(
+    scenario: Scenario, setup: Setup, context: float, bill: MemoryBill, acceptance: Alpha
+) -> tuple[int, ...]:
+    """The draft lengths to compare the arms at."""
+    if scenario.k:
+        return tuple(k for k in lengths(setup, scenario.k) if k in scenario.k)
+    w = weigh(Point(setup, context, bill.largest_batch, acceptance), scenario.candidates)
+    return (w.k[w.best()],)
+
+
 def _arms(setup: Setup, context: float, bill: MemoryBill, acceptance: Alpha, k: int) -> Arms:
     """The arms at the average context; their batches are those of the bill. k = 0 drafts nothing,
     so it is plain decoding without the drafter.
@@ -137,6 +164,9 @@ def _arms(setup: Setup, context: float, bill: MemoryBill, acceptance: Alpha, k: 
     plain_s, round_s = timing.plain_s[0, :, 0], timing.round_s[0, :, 0]
     plain_rate = bill.largest_batch_plain / plain_s[0]
     return Arms(
+        hardware=bill.hardware,
+        context=bill.context,
+        largest_batch_plain=bill.largest_batch_plain,
         alpha=acceptance.alpha,
         k=k,
         at_equal_batch=float(tokens * plain_s[0] / round_s[0]),
@@ -158,12 +188,13 @@ def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
 def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
     if len(bills) > 1:
         names = ("hardware", "draft", "context", "draft_weights_bytes", "largest_batch_plain")
-        rows = Rows(columns=(*names, "largest_batch", "sequences_lost", "fits"))
-        return View(title="Memory of the drafter", sections=(rows,))
+        rows = Rows(columns=(*names, "largest_batch", "sequences_lost", "shortfall_bytes"))
+        told = Facts(tuple(_arm_facts(arms, several=True)))
+        return View(title="Memory of the drafter", sections=(rows, told))
     bill, setup = bills[0], scenario.setups[0]
     sections = [Facts(tuple(_facts(bill)))]
     if arms:
-        sections.append(Facts(tuple(_arm_facts(bill, arms))))
+        sections.append(Facts(tuple(_arm_facts(arms, several=False))))
     verdict = _misfit(bill, setup, asked) if bill.shortfall_bytes else ()
     caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
     return View(
@@ -213,25 +244,24 @@ def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
     ]
 
 
-def _arm_facts(bill: MemoryBill, arms: list[Arms]) -> list[tuple[str, str]]:
-    return [
-        (
-            f"alpha {arm.alpha:g}, k={arm.k}",
-            (
-                f"{arm.at_equal_batch:.3f}x at equal batch {bill.largest_batch_plain:,}; "
-                f"{arm.at_own_largest:.3f}x with each arm at its own largest"
-            ),
+def _arm_facts(arms: list[Arms], *, several: bool) -> Iterator[tuple[str, str]]:
+    for arm in arms:
+        of = f"{arm.hardware}, {people(arm.context, 'tokens')}, " if several else ""
+        yield (
+            f"{of}alpha {arm.alpha:g}, k={arm.k}",
+            f"{arm.at_equal_batch:.3f}x at equal batch {arm.largest_batch_plain:,}; "
+            f"{arm.at_own_largest:.3f}x with each arm at its own largest",
         )
-        for arm in arms
-    ]
 
 
 def _misfit(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
+    tp = fitting_tp(setup, bill.context, asked)
+    remedy = f"; with --tp {tp} it would fit" if tp else ""
     return (
         (
             f"Does not fit: batch {asked:,.0f} at {people(bill.context, 'tokens')} tokens needs "
             f"{_gib(bill.usable_bytes + bill.shortfall_bytes)} a GPU with the drafter, "
-            f"{_gib(bill.shortfall_bytes)} more than {setup.where} can give."
+            f"{_gib(bill.shortfall_bytes)} more than {setup.hardware.name} can give{remedy}."
         ),
     )
 

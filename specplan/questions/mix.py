@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specplan.domain.answer import Answer, Column, Rows, View, table_of
+from specplan.domain.answer import Answer, Column, Lines, Rows, View, table_of
 from specplan.domain.scenario import Scenario
 from specplan.physics.choose import best_index
 from specplan.physics.tokens import FloatArray
@@ -26,6 +26,7 @@ class PartChoice:
     own_k: int
     own_speedup: float
     loss: float
+    fits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Mix:
     parts: tuple[PartChoice, ...]
 
 
+AVERAGED = ("shares are of output tokens; averaged is the time per token that a sequence sees",)
 COLUMNS = (
     Column("share", "1", "share", "percent", "of the output tokens"),
     Column("batch", "sequences", "batch", "count", "sequences decoded together"),
@@ -47,6 +49,7 @@ COLUMNS = (
     Column("own_k", "tokens", "own k", "count", "best k of this workload alone"),
     Column("own_speedup", "1", "own", "times", "speedup at its own best k"),
     Column("loss", "1", "loss", "percent", "of the common k against its own"),
+    Column("fits", "", "fits", "flag", "whether its batch fits, with the drafter if k > 0"),
 )
 
 
@@ -85,12 +88,12 @@ def best_for_mix(scenario: Scenario) -> Answer:
                 f"{setup.label}, {dtype_words(setup)}",
                 f"one k for all loses {percent(value.cost_of_sharing)} against each its own",
             ),
-            sections=(Rows(columns=tuple(c.name for c in COLUMNS)),),
+            sections=(Rows(columns=tuple(c.name for c in COLUMNS)), Lines(AVERAGED)),
         ),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=scenario.notes,
-        ok=all(_fits(w, best) for w in weighed),
+        ok=all(part.fits for part in parts),
     )
 
 
@@ -115,6 +118,7 @@ def _part(share: float, w: Weighed, best: int) -> PartChoice:
         own_k=w.k[own],
         own_speedup=float(w.speedup[own]),
         loss=float(1 - w.speedup[best] / w.speedup[own]),
+        fits=_fits(w, best),
     )
 
 

@@ -20,10 +20,15 @@ class Need:
 
     speedup: float
     alpha: float | None
-    alpha_k: int
+    alpha_k: int | None
     draft_step_s: float | None
     cost_ratio: float | None
-    draft_k: int
+    draft_k: int | None
+
+    @property
+    def reachable(self) -> bool:
+        """Whether one of the two is enough."""
+        return self.alpha is not None or self.draft_step_s is not None
 
 
 def what_is_needed(w: Weighed, speedup: float) -> Need:
@@ -36,8 +41,8 @@ def what_is_needed(w: Weighed, speedup: float) -> Need:
     return Need(
         speedup=speedup,
         alpha=alpha.value,
-        alpha_k=alpha.k,
+        alpha_k=None if alpha.value is None else alpha.k,
         draft_step_s=step.value,
         cost_ratio=None if step.value is None else step.value / plain_s,
-        draft_k=step.k,
+        draft_k=None if step.value is None else step.k,
     )

@@ -11,10 +11,17 @@ import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Chunk, Column, Lines, Pivot, Table, View
 from specplan.domain.scenario import Scenario, Setup
+from specplan.physics.choose import best_index
 from specplan.physics.memory import memory_bill
 from specplan.physics.roofline import Pass
 from specplan.physics.round import cost_ratio, time_rounds, tokens_table
-from specplan.questions.common import basis_of, dtype_words, setups_caption, tokens_words
+from specplan.questions.common import (
+    basis_of,
+    dtype_words,
+    refuse_mix,
+    setups_caption,
+    tokens_words,
+)
 from specplan.questions.grids import (
     SETUP_COLUMNS,
     flattened,
@@ -34,6 +41,7 @@ COLUMNS = (
     Column("acceptance", "", "acceptance", "text", "the acceptance as it was given"),
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
+    Column("best_k", "tokens", "best k", "count", "best of 0 to the longest k, at this workload"),
     Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
     Column("plain_step_s", "s", "plain step", "seconds", "one plain decoding step"),
     Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
@@ -75,6 +83,7 @@ def sweep(scenario: Scenario) -> Answer:
 
     A scenario that leaves k open gives every k up to its longest.
     """
+    refuse_mix(scenario, "sweep")
     if not scenario.k:
         scenario = replace(scenario, k=scenario.candidates[1:] or (0,))
     refuse_beyond_limit(scenario.points)
@@ -113,6 +122,7 @@ def _chunk(here: Scenario) -> Chunk:
         "acceptance": np.asarray([[str(a)] for a in here.acceptance], object),
         "k": lengths_of_k,
         "speedup": tokens * timing.gain[:, :, np.newaxis, :],
+        "best_k": _best_k(here),
         "tokens_per_round": tokens,
         "plain_step_s": timing.plain_s[:, :, np.newaxis, :],
         "draft_s": timing.draft_s[:, :, np.newaxis, :],
@@ -126,6 +136,15 @@ def _chunk(here: Scenario) -> Chunk:
         "fits": sizes <= np.where(lengths_of_k > 0, bill.largest, bill.largest_plain),
     }
     return setup_cells(setup, math.prod(shape)) | flattened(cells, shape)
+
+
+def _best_k(here: Scenario) -> npt.NDArray[np.int64]:
+    """The best candidate of each workload, whether or not the sweep shows it."""
+    (setup,) = here.setups
+    k = lengths(setup, tuple(sorted({*here.k, *range(here.k_max + 1)})))
+    gain = time_rounds(setup, here.context, here.batch, k).gain
+    scores = tokens_table(here.acceptance, k) * gain[:, :, np.newaxis, :]
+    return np.asarray(k)[best_index(scores)][..., np.newaxis]
 
 
 def _ceiling(name: str, of: Pass | None) -> dict[str, npt.NDArray[np.generic]]:
@@ -169,6 +188,7 @@ def _view(scenario: Scenario, drafting: tuple[Drafting, ...]) -> View:
         blocks=("target", "draft", "hardware", "tp", "dtype", "draft_dtype", "kv_dtype", "context"),
         cell="speedup",
         turn="verify_bound_by",
+        best="best_k",
         misfit="fits",
     )
     told = Lines(tuple(line for d in drafting for line in _lines(d, several=len(drafting) > 1)))

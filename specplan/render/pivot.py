@@ -34,13 +34,16 @@ _cell = lru_cache(maxsize=4096)(Cell)
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What the table holds at one place: the values across, and whether all of them fit."""
+    """What the table holds at one place: the values across, what the row calls best if it says so,
+    and whether all of them fit.
+    """
 
     block: Key
     down: Key
     across: Key
     values: Key
     turns: Key
+    best: Scalar
     fits: bool
 
 
@@ -88,8 +91,9 @@ def pivot(section: Pivot, table: Table) -> Iterator[Element]:
 def _runs(section: Pivot, table: Table) -> Iterator[_Run]:
     blocks, keys = len(section.blocks), len(section.blocks) + len(section.down)
     turn = (section.turn,) if section.turn else ()
+    best = (section.best,) if section.best else ()
     misfit = (section.misfit,) if section.misfit else ()
-    names = (*section.blocks, *section.down, section.across, section.cell, *turn, *misfit)
+    names = (*section.blocks, *section.down, section.across, section.cell, *turn, *best, *misfit)
     for key, group in groupby(rows(table, names), key=lambda row: row[:keys]):
         columns = list(zip(*(row[keys:] for row in group), strict=True))
         yield _Run(
@@ -98,6 +102,7 @@ def _runs(section: Pivot, table: Table) -> Iterator[_Run]:
             across=columns[0],
             values=columns[1],
             turns=columns[2] if turn else (),
+            best=columns[2 + len(turn)][0] if best else None,
             fits=not misfit or False not in columns[-1],
         )
 
@@ -116,7 +121,8 @@ def _full(section: Pivot, table: Table) -> _Sheet:
             cell = _marked(value, column, best=number == best, fits=run.fits)
             sheet.put(line, place, cell)
         style: Style = "" if run.fits else "misfit"
-        ends = [_across_text(across, run.across[best])]
+        named = run.across[best] if run.best is None else run.best
+        ends = [_across_text(across, named)]
         ends += [_turn(run, across)] if section.turn else []
         line.closing = tuple(Cell(text, style=style) for text in ends)
         line.fits = run.fits
