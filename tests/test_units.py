@@ -350,8 +350,28 @@ def test_an_axis_that_is_none_is_refused_in_one_line(text: str, says: str) -> No
 
 
 def test_a_token_axis_says_how_k_is_written() -> None:
-    with pytest.raises(InputError, match=r"'8K' is not a number; .*with 8k for 8192"):
-        parse_axis("8K", tokens=True)
+    assert parse_axis("8K,8k,1M", tokens=True) == (8192.0, 1048576.0)
+    with pytest.raises(InputError, match=r"'8kb' is not a number; .*with 8k for 8192"):
+        parse_axis("8kb", tokens=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("70%", "write 0.7"),
+        ("0.7 %", "write 0.007"),
+        ("1-16", "write 1:16"),
+        ("1..16", "write 1:16"),
+        ("0.5 to 0.9", "write 0.5:0.9"),
+        ("0.7+/-0.1", "write 0.7+-0.1"),
+        ("0.7\u00b10.1", "write 0.7+-0.1"),
+        ("many", ""),
+    ],
+)
+def test_what_looks_like_a_number_says_what_it_stands_for(text: str, meant: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_axis(text)
+    assert refused.value.hint == meant
 
 
 @pytest.mark.parametrize("text", ["1.5", "1:4:0.5", "1:8:x1.5", "1e-3"])

@@ -30,6 +30,8 @@ from specplan.visible import visible
 
 KINDS: dict[str, type[Hardware | Model]] = {"hardware": Hardware, "models": Model}
 
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/([A-Za-z0-9](?:[\w.-]*[\w-])?)(?<!\.yaml)(?<!\.yml)")
+
 Card = TypeVar("Card", bound=Hardware | Model)
 
 
@@ -84,9 +86,11 @@ class Catalogue:
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
         if is_path(name):
+            hub = _HUB_NAME.fullmatch(name)
+            if hub and not Path(name).exists():
+                return self._load(kind, cls, hub[1], where)
             if not name.endswith(SUFFIXES) and not Path(name).exists():
-                # vendor/Model-Name, as model hubs write it
-                return self._load(kind, cls, name.rpartition("/")[2] or name, where)
+                raise self._no_card(kind, cls, name, where)
             return self._read(Entry(Path(name).stem, Path(name), "path"), cls)
         wanted = name.lower()
         entries = self.entries(kind)

@@ -42,7 +42,7 @@ def test_one_candidate():
     assert (fixed.k, fixed.crossings) == (1, (Crossing(76, pays=False),))
     assert (value.largest_batch, value.largest_batch_plain, value.scanned_to) == (200, 200, 200)
     assert answer.ok
-    assert answer.view.title == "Speculation pays but for 125 batches"
+    assert answer.view.title == "Speculation pays up to batch 75"
 
 
 def test_ranges_meet_and_shorten():
