@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,14 @@ def test_a_card_is_no_output_either(capsys, tmp_path):
         assert said.code == 2
         assert one_line(said) == f"--output: {output} is an input of this answer"
     assert answered(capsys, [*words, "-o", str(folder / "other.yaml")]).code == 0
+
+
+def test_counters_are_inputs_and_what_they_mean_is_said(capsys):
+    words = (
+        "best-k -t llama-3-8b -d llama-3.2-1b -g h100 --accepted 1735 --drafted 2648 -k 4 -f json"
+    )
+    answer = answered(capsys, words.split())
+    inputs = json.loads(answer.out)["inputs"]
+    given = {name: inputs[name]["value"] for name in ("accepted", "drafted", "k_in_use")}
+    assert given == {"accepted": 1735, "drafted": 2648, "k_in_use": 4}
+    assert "is alpha 0.838, not 0.655" in answer.err
