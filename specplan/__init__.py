@@ -22,6 +22,7 @@ _HOMES = {
     "Scenario": "specplan.domain.scenario",
     "SpecplanError": "specplan.errors",
     "best_k": "specplan.questions.best_k",
+    "check": "specplan.cli.checked",
     "exactness": "specplan.questions.exactness",
     "gate": "specplan.questions.gate",
     "load": "specplan.cli.scenario",
@@ -32,6 +33,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
+    from specplan.cli.checked import check
     from specplan.cli.scenario import load, scenario
     from specplan.domain.answer import Answer
     from specplan.domain.scenario import Scenario
@@ -48,6 +50,7 @@ __all__ = [
     "Scenario",
     "SpecplanError",
     "best_k",
+    "check",
     "exactness",
     "gate",
     "load",

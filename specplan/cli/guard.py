@@ -122,7 +122,7 @@ def check(
         notes += [f"wrote {path}" for path in locks.write(found)]
     elif lock:
         notes.append("nothing was locked, because not all holds")
-    planless = not found.plans and not found.cards
+    planless = not (found.plans or found.cards or found.others)
     if planless:
         notes.append("no plan was found")
     code = show(replace(answer, notes=tuple(notes)), out, auto=_usual_format())

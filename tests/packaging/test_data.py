@@ -24,6 +24,7 @@ PUBLIC = {
     "Scenario",
     "SpecplanError",
     "best_k",
+    "check",
     "exactness",
     "gate",
     "load",
