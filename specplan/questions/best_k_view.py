@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
 from specplan.questions.common import alpha_words, dtype_words, percent, times
+from specplan.questions.grids import ROUND_COLUMNS, SETUP_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.memory import memory_line
 from specplan.units import people
 
@@ -18,20 +19,12 @@ if TYPE_CHECKING:
     from specplan.questions.weigh import Weighed
 
 COLUMNS = (
-    Column("target", "", "target", "text", "model that is sped up"),
-    Column("draft", "", "draft", "text", "what proposes tokens"),
-    Column("hardware", "", "hardware", "text", "accelerator"),
-    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
-    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
-    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
-    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    *SETUP_COLUMNS[:4],
+    *WORKLOAD_COLUMNS,
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
     Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
-    Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
-    Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
-    Column("round_s", "s", "round", "seconds", "draft and verify"),
-    Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
+    *ROUND_COLUMNS,
     Column("break_even_tokens", "tokens", "break-even", "number", "round cost in plain steps"),
     Column("throughput", "1", "throughput", "times", "each arm at its own largest batch"),
     Column("flops_per_token", "1", "FLOP/token", "times", "arithmetic over plain decoding"),

@@ -18,7 +18,9 @@ from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.tokens import FloatArray
 from specplan.questions.common import basis_of, dtype_words, percent
 from specplan.questions.grids import (
+    ROUND_COLUMNS,
     SETUP_COLUMNS,
+    WORKLOAD_COLUMNS,
     flattened,
     refuse_beyond_limit,
     setup_cells,
@@ -55,17 +57,12 @@ class BestKs:
 
 COLUMNS = (
     *SETUP_COLUMNS,
-    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
-    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
-    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    *WORKLOAD_COLUMNS,
     Column("k", "tokens", "k", "count", "the best draft length"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
     Column("margin", "1", "margin", "percent", "what the next best candidate loses"),
     Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
-    Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
-    Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
-    Column("round_s", "s", "round", "seconds", "draft and verify"),
-    Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
+    *ROUND_COLUMNS,
     Column("break_even_tokens", "tokens", "break-even", "number", "round cost in plain steps"),
     Column(
         "break_even_alpha",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from specplan.domain.answer import Answer, Basis, Column, Lines, Scalar, View, table_of
 from specplan.domain.scenario import Input
 from specplan.questions.common import basis_of
+from specplan.questions.grids import SETUP_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.verdicts import Judged, Outcome
 from specplan.rules.plans import CHANGED, EXPECTED
 from specplan.rules.registry import RULES
@@ -27,13 +28,8 @@ COLUMNS = (
     Column("expected", "", "expected", "number", "the limit"),
     Column("found", "", "found", "number", "at the worst point; of fits the bytes to spare"),
     Column("unit", "", "unit", "text", "SI unit of expected and found"),
-    Column("target", "", "target", "text", "at the worst point, as all that follows"),
-    Column("draft", "", "draft", "text", "what proposes tokens"),
-    Column("hardware", "", "hardware", "text", "accelerator"),
-    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
-    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
-    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
-    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    *SETUP_COLUMNS[:4],
+    *WORKLOAD_COLUMNS,
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "at that k"),
     Column("best_k", "tokens", "best k", "count", "best draft length there"),

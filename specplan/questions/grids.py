@@ -27,6 +27,17 @@ SETUP_COLUMNS = (
     Column("draft_tp", "GPU", "draft tp", "count", "GPUs that share the drafter"),
     Column("engine", "", "engine", "text", "whose habits price a pass"),
 )
+WORKLOAD_COLUMNS = (
+    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
+    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
+    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+)
+ROUND_COLUMNS = (
+    Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
+    Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
+    Column("round_s", "s", "round", "seconds", "draft and verify"),
+    Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
+)
 
 
 def refuse_beyond_limit(points: int) -> None:

@@ -13,6 +13,7 @@ from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.physics.roofline import kv_bytes
 from specplan.physics.round import time_rounds, tokens_table
 from specplan.questions.common import basis_of, dtype_words, percent, refuse_mix, tokens_words
+from specplan.questions.grids import SETUP_COLUMNS
 from specplan.questions.weigh import Point, lengths, weigh
 from specplan.units import people
 
@@ -60,10 +61,7 @@ class Memory:
 
 
 COLUMNS = (
-    Column("target", "", "target", "text", "model that is sped up"),
-    Column("draft", "", "draft", "text", "what proposes tokens"),
-    Column("hardware", "", "hardware", "text", "accelerator"),
-    Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
+    *SETUP_COLUMNS[:4],
     Column("context", "tokens", "context", "count", "tokens each sequence may reach"),
     Column("usable_bytes", "B", "usable", "bytes", "of what the driver shows"),
     Column("target_weights_bytes", "B", "target", "bytes", "per GPU"),

@@ -23,7 +23,9 @@ from specplan.questions.common import (
     tokens_words,
 )
 from specplan.questions.grids import (
+    ROUND_COLUMNS,
     SETUP_COLUMNS,
+    WORKLOAD_COLUMNS,
     flattened,
     refuse_beyond_limit,
     setup_cells,
@@ -35,19 +37,14 @@ from specplan.questions.weigh import lengths
 
 COLUMNS = (
     *SETUP_COLUMNS,
-    Column("batch", "sequences", "batch", "count", "sequences decoded together"),
-    Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
-    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    *WORKLOAD_COLUMNS,
     Column("acceptance", "", "acceptance", "text", "the acceptance as it was given"),
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
     Column("best_k", "tokens", "best k", "count", "best of 0 to the longest k, at this workload"),
     Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
     Column("plain_step_s", "s", "plain step", "seconds", "one plain decoding step"),
-    Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
-    Column("verify_s", "s", "verify", "seconds", "the target's pass over k + 1 tokens"),
-    Column("round_s", "s", "round", "seconds", "draft and verify"),
-    Column("tpot_s", "s", "TPOT", "seconds", "time per output token"),
+    *ROUND_COLUMNS,
     Column("plain_bound_by", "", "plain by", "text", "ceiling of the plain step"),
     Column("plain_intensity", "FLOP/B", "plain FLOP/B", "number", "arithmetic intensity"),
     Column("draft_bound_by", "", "draft by", "text", "ceiling of a draft pass, if it runs a model"),
