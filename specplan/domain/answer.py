@@ -62,6 +62,13 @@ def table_of(columns: tuple[Column, ...], records: Sequence[Mapping[str, Scalar]
     return Table(columns=columns, rows=len(records), chunks=lambda: iter((by_name,)))
 
 
+def table_from(columns: tuple[Column, ...], values: Sequence[object]) -> Table:
+    """A short table of objects whose attributes are called as the columns are."""
+    return table_of(
+        columns, [{c.name: getattr(value, c.name) for c in columns} for value in values]
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pivot:
     """Show `cell` with `across` along the top and `down` along the side, one block for each

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specplan.domain.answer import Answer, Basis, Column, Lines, Rows, View, table_of
+from specplan.domain.answer import Answer, Basis, Column, Lines, Rows, View, table_from
 from specplan.domain.scenario import Input
 from specplan.errors import unknown
 from specplan.physics.chance import FALSE_ALARM
@@ -29,6 +29,7 @@ from specplan.physics.rule import (
     single,
 )
 
+BASIS = Basis(kind="exact", says="simulation of the rule itself", source="Leviathan et al. 2023")
 TRIALS = 200_000
 LENGTHS = (1, 2, 4, 8)  # draft lengths at which tokens per pass are counted
 ROUND_K = 3
@@ -94,31 +95,22 @@ def exactness(
     rng = np.random.default_rng(seed)
     position = single(target, draft, trials, rng, bug=bug)
     checks = tuple(_checks(target, draft, position, alpha, trials, rng, bug))
+    exact = all(check.passed for check in checks)
     value = Exactness(
-        exact=all(check.passed for check in checks),
-        trials=trials,
-        seed=seed,
-        plant=plant,
-        acceptance=position.acceptance,
-        total_variation=position.tv,
-        false_alarm_per_check=FALSE_ALARM,
-        checks=checks,
+        exact, trials, seed, plant, position.acceptance, position.tv, FALSE_ALARM, checks
     )
-    records = [{c.name: getattr(check, c.name) for c in COLUMNS} for check in checks]
     return Answer(
         command="exactness",
         value=value,
-        table=table_of(COLUMNS, records),
+        table=table_from(COLUMNS, checks),
         view=_view(value, len(target)),
-        basis=Basis(
-            kind="exact", says="simulation of the rule itself", source="Leviathan et al. 2023"
-        ),
+        basis=BASIS,
         inputs={
             "p": Input(value=target.tolist(), origin="default" if p is None else "flag"),
             "q": Input(value=draft.tolist(), origin="default" if q is None else "flag"),
             "seed": Input(value=seed, origin="flag" if seed else "default"),
         },
-        ok=value.exact,
+        ok=exact,
     )
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
-from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Section, View, table_of
+from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Section, View, table_from
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.choose import (
@@ -91,9 +91,7 @@ def gate(scenario: Scenario) -> Answer:
     return Answer(
         command="gate",
         value=value,
-        table=table_of(
-            COLUMNS, [{c.name: getattr(r, c.name) for c in COLUMNS} for r in value.ranges]
-        ),
+        table=table_from(COLUMNS, value.ranges),
         view=_view(scenario, setup, value),
         basis=basis_of(scenario),
         inputs=scenario.inputs,

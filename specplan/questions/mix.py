@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specplan.domain.answer import Answer, Column, Lines, Rows, View, table_of
-from specplan.domain.scenario import Scenario
+from specplan.domain.answer import Answer, Column, Lines, Rows, View, table_from
+from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.tokens import FloatArray
 from specplan.questions.common import basis_of, dtype_words, one_setup, percent, times
@@ -77,23 +77,26 @@ def best_for_mix(scenario: Scenario) -> Answer:
         cost_of_sharing=float(1 - speedups[best] * apart_s / (shares @ plain_s)),
         parts=parts,
     )
-    records = [{c.name: getattr(part, c.name) for c in COLUMNS} for part in parts]
     return Answer(
         command="best-k",
         value=value,
-        table=table_of(COLUMNS, records),
-        view=View(
-            title=f"k = {value.k}: {times(value.speedup)} over the mix",
-            caption=(
-                f"{setup.label}, {dtype_words(setup)}",
-                f"one k for all loses {percent(value.cost_of_sharing)} against each its own",
-            ),
-            sections=(Rows(columns=tuple(c.name for c in COLUMNS)), Lines(AVERAGED)),
-        ),
+        table=table_from(COLUMNS, parts),
+        view=_view(value, setup),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=scenario.notes,
         ok=all(part.fits for part in parts),
+    )
+
+
+def _view(value: Mix, setup: Setup) -> View:
+    return View(
+        title=f"k = {value.k}: {times(value.speedup)} over the mix",
+        caption=(
+            f"{setup.label}, {dtype_words(setup)}",
+            f"one k for all loses {percent(value.cost_of_sharing)} against each its own",
+        ),
+        sections=(Rows(columns=tuple(c.name for c in COLUMNS)), Lines(AVERAGED)),
     )
 
 
