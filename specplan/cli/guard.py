@@ -105,8 +105,9 @@ def check(
     from specplan.cli import locks
     from specplan.cli.checking import checking
     from specplan.cli.scenario import load
-    from specplan.cli.show import show
+    from specplan.cli.show import format_name, show
     from specplan.questions.check import check as question
+    from specplan.questions.check import verdict
     from specplan.questions.rules import every_rule, one_rule
 
     if rules or rule is not None:
@@ -125,6 +126,8 @@ def check(
     planless = not (found.plans or found.cards or found.others)
     if planless:
         notes.append("no plan was found")
+    if format_name(out, _usual_format()) == "github":  # a log without findings needs a verdict too
+        notes.append(verdict(answer))
     code = show(replace(answer, notes=tuple(notes)), out, auto=_usual_format())
     unread = any(outcome.unreadable for outcome in found.others)
     return 2 if planless or unread else code

@@ -88,6 +88,11 @@ def check(seen: Seen, *, strict: bool = False) -> Answer:
     )
 
 
+def verdict(answer: Answer) -> str:
+    """The last line of a check, for formats that show findings alone."""
+    return _summary(answer.value) if isinstance(answer.value, Checked) else ""
+
+
 def _strict(outcome: Outcome) -> Outcome:
     if outcome.finding.level != "warning":
         return outcome

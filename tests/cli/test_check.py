@@ -667,3 +667,9 @@ def test_the_hook_checks_all_plans_whichever_file_changed():
     hook = dict(line[2:].split(": ", 1) for line in source if not line.lstrip().startswith("#"))
     wanted = {"id": "specplan-check", "entry": "specplan check", "pass_filenames": "false"}
     assert wanted.items() <= hook.items()
+
+
+def test_annotations_leave_a_verdict_in_the_log(capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    put("plan.yaml", expect="{fits: true}")
+    assert said(capsys) == (0, "", "specplan: 1 plan, 1 expectation: 1 holds\n")
