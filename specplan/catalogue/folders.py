@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PACKAGED = "packaged"
 HEADERS = {"hardware": "hardware/1", "models": "model/1"}
 SUFFIXES = (".yaml", ".yml")
-_HEADER = re.compile(rb"^schema:[ ]*[\"']?([a-z-]+/\d+)", re.MULTILINE)
+_HEADER = re.compile(rb"^(?:\xef\xbb\xbf)?schema:[ ]*[\"']?([a-z-]+/\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def search(paths: Sequence[Path]) -> Iterator[Path | InputError]:
         for item in found:
             if isinstance(item, InputError):
                 yield item
-            elif (real := item.resolve()) not in seen:
+            elif (real := Path(os.path.realpath(item))) not in seen:  # a loop is its own place
                 seen.add(real)
                 yield item
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,8 +61,16 @@ class Checking:
             else:
                 self.files.append(visible(str(found)))
                 self._file(found)
+        catalogue = self.catalogue
+        known: dict[type, list[Hardware | Model]] = {}
+
+        def every(cls: type[Hardware | Model]) -> Sequence[Hardware | Model]:
+            if cls not in known:
+                known[cls] = [other.card for other in catalogue.every(cls)]
+            return known[cls]
+
         for loaded in self.cards:
-            self.others += _of_card(loaded, self.catalogue, self.cards)
+            self.others += _of_card(loaded, catalogue, self.cards, every)
 
     def _file(self, path: Path) -> None:
         head, kind = Where(visible(str(path))), PLAN_HEADER
@@ -111,14 +119,17 @@ def _kind(document: Document) -> str:
 
 
 def _of_card(
-    loaded: AnyCard, catalogue: Catalogue, checked: Sequence[AnyCard]
+    loaded: AnyCard,
+    catalogue: Catalogue,
+    checked: Sequence[AnyCard],
+    every: Callable[[type[Hardware | Model]], Sequence[Hardware | Model]],
 ) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
     others = [other.card for other in checked if type(other.card) is type(card)]
     overrides = False
     with suppress(SpecplanError):  # another card is broken, or this one is in no catalogue
-        others += [other.card for other in catalogue.every(type(card))]
+        others += every(type(card))
         named = (catalogue.hardware if isinstance(card, Hardware) else catalogue.model)(card.name)
         overrides = named.hides_packaged and named.origin.path == loaded.origin.path
     for finding in (*findings_of(card, overrides=overrides), *check_aliases(card, others)):

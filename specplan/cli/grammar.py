@@ -14,6 +14,7 @@ from specplan.visible import visible
 UNCERTAIN = "+-"
 CHOSEN = ("best", "gate")
 LARGEST_K = 64
+MOST_WEIGHT = 1e9
 _LIMITS = {"batch": 1e6, "context": 1e8, "tp": 1024}
 _MIX_KEYS = ("batch", "context", "alpha", "acceptance", "weight")
 MIX_FORM = "WEIGHT,KEY=VALUE,... such as 3,alpha=0.8,context=2k"
@@ -129,8 +130,9 @@ def mix_part(text: str) -> dict[str, str]:
 def part(keys: Mapping[str, str], base: Mapping[str, Sequence[str]]) -> Part:
     """One workload of a mix; what it leaves out is that of the common workload."""
     weight = parse_number(keys["weight"])
-    if not weight > 0:
-        raise UsageError(f"weight {weight:g} is no share", expected="more than 0", hint=MIX_FORM)
+    if not 0 < weight <= MOST_WEIGHT:
+        expected = f"more than 0, at most {MOST_WEIGHT:g}"
+        raise UsageError(f"weight {weight:g} is no share", expected=expected, hint=MIX_FORM)
     alpha = keys.get("acceptance", keys.get("alpha"))
     return Part(
         weight=weight,

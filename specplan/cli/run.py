@@ -86,6 +86,9 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return str(error), error.exit_code
     if isinstance(error, OSError) and error.filename is None:  # no file's, hence a stream's
         return f"cannot write to standard output: {error.strerror or error}", OUTPUT
+    if isinstance(error, OSError):
+        shown = visible(str(error.filename), 60)
+        return f"{shown}: {error.strerror or type(error).__name__}", 2
     if hasattr(error, "format_message"):  # typer's own, under whichever name it has them
         return _usage(error, error.format_message()), 2
     return f"bug: {type(error).__name__}: {error}; run again with --debug and report it", BUG

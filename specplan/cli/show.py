@@ -95,7 +95,9 @@ def _path(out: Out) -> Path | None:
 
 
 def _refuse_inputs(path: Path, answer: Answer) -> None:
-    """An output that is a card or plan read for this very answer would destroy it."""
+    """An output that is a card or plan read for this very answer would destroy it; and where every
+    YAML file is one or the other, only a new plan replaces one.
+    """
     if not path.is_file():
         return
     with path.open("rb") as file:
@@ -104,6 +106,9 @@ def _refuse_inputs(path: Path, answer: Answer) -> None:
         if used.sha256 == digest or _is_file(used.origin, path):
             shown = visible(str(path), 200)
             raise UsageError(f"{shown} is an input of this answer", where=Where("--output"))
+    if path.suffix in {".yaml", ".yml"} and answer.command != "init":
+        shown = visible(str(path), 200)
+        raise UsageError(f"{shown} may be a card or a plan", where=Where("--output"))
 
 
 def _is_file(origin: str, path: Path) -> bool:

@@ -140,10 +140,10 @@ def fit_rule(alpha: FloatArray, best: FloatArray, score: FloatArray) -> tuple[fl
     """The rule of thumb k = round(a (1 - alpha)^-b) closest to the best k: (a, b, worst loss).
 
     `best` (A,) are the best candidates' k, `score` (A, K) the speedup of k = 0..K-1. Among all a, b
-    on a fine grid: fewest tokens off at the worst alpha, then least speedup lost there, then fewest
-    tokens off in all, then the middle of equals.
+    on a fine grid: off by at most one token at the worst alpha, or as few as can be; then least
+    speedup lost there, then fewest tokens off in all, then the middle of equals.
     """
-    a, b = np.arange(0.2, 4.001, 0.02), np.arange(0.1, 1.501, 0.01)
+    a, b = np.arange(0.02, 4.001, 0.02), np.arange(0.1, 3.201, 0.01)
     points, longest = np.arange(alpha.size), score.shape[1] - 1
     forgone = 1 - score / score.max(axis=1, keepdims=True)
     found = []
@@ -153,7 +153,7 @@ def fit_rule(alpha: FloatArray, best: FloatArray, score: FloatArray) -> tuple[fl
         loss = forgone[points, np.minimum(guess, longest).astype(np.intp)]
         found.append((off.max(axis=1), off.sum(axis=1), loss.max(axis=1)))
     worst, total, loss = (np.concatenate(part) for part in zip(*found, strict=True))
-    rank = np.stack((worst, loss.round(12), total))
+    rank = np.stack((np.maximum(worst, 1), loss.round(12), total))
     first = np.lexsort(rank[::-1])[0]
     ties = np.flatnonzero((rank == rank[:, first : first + 1]).all(axis=0))
     middle = ties[len(ties) // 2]

@@ -68,7 +68,8 @@ def one(value: BestK, w: Weighed) -> View:
 
 def _verdict(choice: Choice) -> str:
     if choice.k == 0:
-        return "k = 0: plain decoding is best"
+        for_what = "" if choice.objective == "latency" else f" for {choice.objective}"
+        return f"k = 0: plain decoding is best{for_what}"
     aim = "" if choice.objective == "latency" else f" (best for {choice.objective})"
     return f"k = {choice.k}: {times(choice.speedup)}{aim}"
 
@@ -85,7 +86,7 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         ("tokens/round", f"{choice.tokens_per_round:.2f}"),
         ("margin", _margin(choice)),
         ("acceptance", _acceptance(value)),
-        ("load", load_words(value.load)),
+        ("load", load_words(value.load, drafts=choice.k > 0)),
         ("memory", "drafter " + memory_line(value.memory)),
         ("binds", _binds(choice)),
         ("arithmetic", f"{times(value.flops_per_token)} the FLOP per token of plain decoding"),
@@ -126,14 +127,14 @@ def _acceptance(value: BestK) -> str:
     return f"{lost}; k={choice.k} is best for alpha {span}"
 
 
-def load_words(load: Load) -> str:
-    """Up to which batch it pays, in words."""
+def load_words(load: Load, *, drafts: bool) -> str:
+    """Up to which batch it pays, in words; only the memory limit where nothing is drafted."""
     end = f"memory ends at batch {load.largest_batch:,}"
     if load.largest_batch < 1:
         return "no sequence fits"
     if load.scanned_to < load.largest_batch:
         end += f" (scanned to {load.scanned_to:,})"
-    return f"{crossing_words(load.crossings)}; {end}"
+    return f"{crossing_words(load.crossings)}; {end}" if drafts else end
 
 
 def crossing_words(found: tuple[Crossing, ...]) -> str:

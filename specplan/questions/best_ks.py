@@ -16,7 +16,7 @@ from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timing, cost_ratio, time_rounds, tokens_table
 from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.tokens import FloatArray
-from specplan.questions.common import basis_of, dtype_words, percent
+from specplan.questions.common import basis_of, percent, setups_caption
 from specplan.questions.grids import (
     ROUND_COLUMNS,
     SETUP_COLUMNS,
@@ -230,7 +230,7 @@ def _view(value: BestKs, scenario: Scenario) -> View:
         )
         if len(values) > 1
     ]
-    told = [f"{setups[0].label}, {dtype_words(setups[0])}"] if len(setups) == 1 else []
+    told = [setups_caption(scenario)]
     if len(scenario.context) == 1:
         told.append(f"context {people(scenario.context[0], 'tokens')}")
     names = (*varied, *SHOWN, "break_even_tokens", "verify_bound_by")

@@ -185,8 +185,9 @@ def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
 
 def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
     if len(bills) > 1:
-        names = ("hardware", "draft", "context", "draft_weights_bytes", "largest_batch_plain")
-        rows = Rows(columns=(*names, "largest_batch", "sequences_lost", "shortfall_bytes"))
+        setup_names = ("target", "draft", "hardware", "tp", "context", "draft_weights_bytes")
+        batches = ("largest_batch_plain", "largest_batch", "sequences_lost", "shortfall_bytes")
+        rows = Rows(columns=(*setup_names, *batches))
         told = Facts(tuple(_arm_facts(arms, several=True)))
         return View(title="Memory of the drafter", sections=(rows, told))
     bill, setup = bills[0], scenario.setups[0]

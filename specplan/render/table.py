@@ -44,6 +44,7 @@ def _console(*, color: bool) -> Console:
     """A console that takes text for text and asks no environment variable."""
     return Console(
         file=io.StringIO(),
+        width=80,  # of no effect on unwrapped text, but rich prints nothing at the width 0
         color_system="standard" if color else None,
         force_terminal=color,
         force_jupyter=False,
