@@ -67,7 +67,7 @@ class ModelDrafter:
 
     def weights_bytes(self, dtype: Dtype) -> float:
         """Every stored parameter."""
-        return self.model.checkpoint_params * dtype.bytes_per_element
+        return self.model.resident_params * dtype.bytes_per_element
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,12 +161,20 @@ class Model(Strict):
 
     @property
     def checkpoint_params(self) -> float:
-        """Parameters that occupy memory: derived where possible, else the card's figure."""
+        """Parameters of the checkpoint: derived where possible, else the card's figure."""
         if self.architecture is not None:
             return float(self.architecture.stored_params)
         if self.stored_params is not None:
             return self.stored_params
         return float(self._architecture("stored_params").stored_params)
+
+    @property
+    def resident_params(self) -> float:
+        """Parameters that memory is charged for: the checkpoint's; a card of the two planning
+        figures alone is taken to store what it multiplies.
+        """
+        known = self.architecture is not None or self.stored_params is not None
+        return self.checkpoint_params if known else self.active_params
 
     @property
     def kv_groups(self) -> tuple[KvGroup, ...]:

@@ -59,7 +59,7 @@ def memory_bill(setup: Setup, context: npt.ArrayLike) -> Bill:
     nothing = np.zeros(length.shape)
     return Bill(
         usable_bytes=setup.hardware.memory * USABLE_FRACTION,
-        target_bytes=setup.target.checkpoint_params * setup.dtype.bytes_per_element / setup.tp,
+        target_bytes=setup.target.resident_params * setup.dtype.bytes_per_element / setup.tp,
         draft_bytes=setup.draft.weights_bytes(setup.draft_dtype) / setup.draft_tp,
         target_sequence_bytes=kv_bytes(setup.target, length, setup.kv_dtype, setup.tp),
         draft_sequence_bytes=kv_bytes(draft, length, setup.kv_dtype, setup.draft_tp)

@@ -59,6 +59,9 @@ def assumptions(setup: Setup) -> Iterable[str]:
             )
         if stored.bytes_per_element < 2:
             yield f"every weight of {model.name} is {stored}, embeddings and head included"
+    for model, _ in models:
+        if model.architecture is None and model.stored_params is None:
+            yield f"{model.name} is taken to store what it multiplies: its card says no more"
     yield from _uneven(setup)
     if setup.tp > 1 or setup.draft_tp > 1:
         yield f"tp {setup.tp} without the cost of communication"

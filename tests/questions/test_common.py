@@ -48,3 +48,21 @@ def test_a_slower_rate_and_a_label():
 def test_an_uncertain_alpha():
     (note,) = basis(acceptance="0.7+-0.05").assumed
     assert note.startswith("alpha 0.7+-0.05 is taken at its mean")
+
+
+def test_a_card_of_the_two_planning_figures(tmp_path):
+    card = tmp_path / "two.yaml"
+    card.write_text(
+        "schema: model/1\nname: two\ntitle: Two\nfamily: two\n"
+        "matmul_params: 7.50e9\nkv_bytes_per_token: 131072\n"
+        "sources: [{of: [matmul_params, kv_bytes_per_token], kind: derived, cite: by hand}]\n",
+        "utf-8",
+    )
+    two = basis(target=str(card)).assumed
+    assert two == ("two is taken to store what it multiplies: its card says no more",)
+    asked = {"draft": "llama-3.2-1b", "hardware": "h100-sxm", "acceptance": 0.8, "k": 4}
+    rows = [
+        next(iter(specplan.sweep(specplan.scenario(target=t, **asked)).table.records()))
+        for t in (str(card), "llama-3-8b")
+    ]
+    assert rows[0]["speedup"] == rows[1]["speedup"]
