@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -122,39 +123,102 @@ def under_uncertainty(
     )
 
 
-def rule_k(a: npt.ArrayLike, b: npt.ArrayLike, alpha: FloatArray) -> FloatArray:
-    """round(a (1 - alpha)^-b), for alpha < 1."""
-    guess: FloatArray = np.rint(a * np.maximum(1 - alpha, 1e-9) ** -np.asarray(b))
-    return guess
+@dataclass(frozen=True, slots=True)
+class RuleOfThumb:
+    """k = round(a (1 - alpha)^-b - c), and never beyond the longest k that was tried."""
+
+    a: float
+    b: float
+    c: float
+    longest: int
+
+    def k(self, alpha: FloatArray) -> FloatArray:
+        """The rule's k at each alpha < 1."""
+        return _thumb_k(self.power(alpha), self.c, self.longest)
+
+    def power(self, alpha: FloatArray) -> FloatArray:
+        """The formula before its shift, for alpha < 1."""
+        power: FloatArray = self.a * (1 - alpha) ** -self.b
+        return power
+
+    def is_capped(self, alpha: FloatArray) -> bool:
+        """Whether the longest k cuts the formula somewhere on these alphas."""
+        return bool((np.rint(self.power(alpha) - self.c) > self.longest).any())
 
 
-def rule_misses(guess: FloatArray, best: FloatArray, longest: int) -> FloatArray:
-    """Tokens between a guess and the best k. Where the longest k tried was best, the true best may
-    be any above it, and so may the guess.
+@dataclass(frozen=True, slots=True)
+class RuleFit:
+    """A rule of thumb and its worst over the alphas that it was fitted to.
+
+    `misses` tokens between the rule's k and the best k, `loss` the share of speedup forgone.
     """
-    known = np.where(best == longest, np.minimum(guess, longest), guess)
-    return np.abs(known - best)
+
+    rule: RuleOfThumb
+    misses: int
+    loss: float
 
 
-def fit_rule(alpha: FloatArray, best: FloatArray, score: FloatArray) -> tuple[float, float, float]:
-    """The rule of thumb k = round(a (1 - alpha)^-b) closest to the best k: (a, b, worst loss).
+def fit_rule(alpha: FloatArray, score: FloatArray) -> RuleFit:
+    """The rule of thumb closest to the best k; `score` (A, K) is the speedup of k = 0..K-1.
 
-    `best` (A,) are the best candidates' k, `score` (A, K) the speedup of k = 0..K-1. Among all a, b
-    on a fine grid: off by at most one token at the worst alpha, or as few as can be; then least
-    speedup lost there, then fewest tokens off in all, then the middle of equals.
+    The two constants of k = round(a (1 - alpha)^-b) where they keep within one token and
+    ENOUGH_LOSS, else the third as well: at low alpha the best k falls faster than any power.
     """
-    a, b = np.arange(0.02, 4.001, 0.02), np.arange(0.1, 3.201, 0.01)
+    few = slice(None, None, -(-alpha.size // _MOST_FITTED))  # a fine axis says nothing more
+    plain = _judged(_closest(alpha[few], score[few], _FINE, (0.0,)), alpha, score)
+    if plain.misses <= 1 and plain.loss <= ENOUGH_LOSS:
+        return plain
+    shifted = _judged(_closest(alpha[few], score[few], _COARSE, _SHIFTS), alpha, score)
+    return min(plain, shifted, key=lambda fit: (max(fit.misses, 1), fit.loss))
+
+
+def _judged(rule: RuleOfThumb, alpha: FloatArray, score: FloatArray) -> RuleFit:
+    """The rule beside its worst over all alphas."""
+    guess = rule.k(alpha).astype(np.intp)
+    forgone = 1 - score[np.arange(alpha.size), guess] / score.max(axis=1)
+    misses = np.abs(guess - score.argmax(axis=1)).max()
+    return RuleFit(rule, int(misses), float(forgone.max()))
+
+
+ENOUGH_LOSS = 0.005  # the share of speedup that a rule of two constants may forgo
+_FINE = (np.arange(0.02, 4.001, 0.02), np.arange(0.1, 3.201, 0.01))
+_SHIFTS = tuple(np.arange(0.25, 4.01, 0.25).tolist())
+_MOST_FITTED = 100
+_COARSE = (np.arange(0.06, 6.001, 0.06), np.arange(0.1, 2.201, 0.02))
+
+
+def _closest(
+    alpha: FloatArray,
+    score: FloatArray,
+    grid: tuple[FloatArray, FloatArray],
+    shifts: Sequence[float],
+) -> RuleOfThumb:
+    """The rule among all a, b of the grid and all shifts: off by at most one token at the worst
+    alpha, or as few as can be; then least speedup lost there, then fewest tokens off in all, then
+    the middle of equals.
+    """
+    a, b = grid
     points, longest = np.arange(alpha.size), score.shape[1] - 1
+    best = score.argmax(axis=1)
     forgone = 1 - score / score.max(axis=1, keepdims=True)
+    bends = (1 - alpha) ** -b[:, np.newaxis]
     found = []
-    for one in a:
-        guess = rule_k(one, b[:, np.newaxis], alpha)
-        off = rule_misses(guess, best, longest)
-        loss = forgone[points, np.minimum(guess, longest).astype(np.intp)]
-        found.append((off.max(axis=1), off.sum(axis=1), loss.max(axis=1)))
+    for shift in shifts:
+        for one in a:
+            guess = _thumb_k(one * bends, shift, longest)
+            off = np.abs(guess - best)
+            loss = forgone[points, guess.astype(np.intp)]
+            found.append((off.max(axis=1), off.sum(axis=1), loss.max(axis=1)))
     worst, total, loss = (np.concatenate(part) for part in zip(*found, strict=True))
     rank = np.stack((np.maximum(worst, 1), loss.round(12), total))
     first = np.lexsort(rank[::-1])[0]
     ties = np.flatnonzero((rank == rank[:, first : first + 1]).all(axis=0))
     middle = ties[len(ties) // 2]
-    return float(a[middle // b.size]), float(b[middle % b.size]), float(loss[middle])
+    outer, bend = divmod(int(middle), b.size)
+    shift, scale = divmod(outer, a.size)
+    return RuleOfThumb(float(a[scale]), float(b[bend]), shifts[shift], longest)
+
+
+def _thumb_k(power: FloatArray, shift: float, longest: int) -> FloatArray:
+    k: FloatArray = np.clip(np.rint(power - shift), 0, longest)
+    return k

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Chunk, Column, Lines, Rows, Section, Table, View
 from specplan.domain.scenario import Scenario
-from specplan.physics.choose import best_index, break_even_alpha
-from specplan.physics.estimate import fit_rule, rule_k, rule_misses
+from specplan.physics.choose import break_even_alpha
+from specplan.physics.estimate import fit_rule
 from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timing, cost_ratio, time_rounds, tokens_table
 from specplan.physics.surface import Surface, best_k_surface
@@ -35,10 +35,15 @@ FLOOR = 1e-70  # the score of an arm that does not fit: the surface knows no zer
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """k = round(a (1 - alpha)^-b), fitted to the best k of this setup at batch 1."""
+    """k = round(a (1 - alpha)^-b - c), fitted to the best k of this setup at batch 1.
+
+    `at_most` is the longest k tried, where that cuts the formula within the alphas asked for.
+    """
 
     a: float
     b: float
+    c: float
+    at_most: int | None
     cost_ratio: float
     errs_by_at_most: int
     loses_at_most: float
@@ -206,14 +211,18 @@ def _rule(scenario: Scenario, objective: Objective) -> Rule | None:
     if len(alphas) < 3 or len(k) < 2 or not (alphas < 1).all():
         return None
     score = tokens_table(scenario.acceptance, k) * time_rounds(setup, (context,), (1,), k).gain[0]
-    best = best_index(score).astype(np.float64)
-    free = best < len(k) - 1  # a best k at the longest draft tried may be longer in truth
-    if free.sum() < 3:
+    if (score.argmax(axis=1) < len(k) - 1).sum() < 3:  # else k-max decides, not alpha
         return None
-    alphas, score, best = alphas[free], score[free], best[free]
-    a, b, loss = fit_rule(alphas, best, score)
-    off = rule_misses(rule_k(a, b, alphas), best, score.shape[1] - 1)
-    return Rule(a, b, cost_ratio(setup, context), int(off.max()), loss)
+    fit = fit_rule(alphas, score)
+    return Rule(
+        a=fit.rule.a,
+        b=fit.rule.b,
+        c=fit.rule.c,
+        at_most=fit.rule.longest if fit.rule.is_capped(alphas) else None,
+        cost_ratio=cost_ratio(setup, context),
+        errs_by_at_most=fit.misses,
+        loses_at_most=fit.loss,
+    )
 
 
 def _view(value: BestKs, scenario: Scenario) -> View:
@@ -245,8 +254,9 @@ def _view(value: BestKs, scenario: Scenario) -> View:
 
 def rule_words(rule: Rule) -> str:
     """The rule of thumb in one line."""
+    formula = f"{rule.a:.2f} (1 - alpha)^-{rule.b:.2f}" + (f" - {rule.c:.2f}" if rule.c else "")
+    cut = f", at most {rule.at_most}" if rule.at_most is not None else ""
     return (
-        f"rule at batch 1, cost ratio {rule.cost_ratio:.2f}: "
-        f"k = round({rule.a:.2f} (1 - alpha)^-{rule.b:.2f}); "
+        f"rule at batch 1, cost ratio {rule.cost_ratio:.2f}: k = round({formula}){cut}; "
         f"errs by at most {rule.errs_by_at_most}, loses at most {percent(rule.loses_at_most, 2)}"
     )

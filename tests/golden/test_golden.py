@@ -129,6 +129,7 @@ def test_the_rule_of_thumb():
     assert printed(rule.cost_ratio, "0.17") == "0.17"
     assert rule.errs_by_at_most <= 1
     assert rule.loses_at_most <= 0.005
+    assert (rule.c, rule.at_most) == (0, None)
     for row in rows("best_k"):
         guess = round(rule.a * (1 - float(row["alpha"])) ** -rule.b)
         assert abs(guess - int(row["k"])) <= rule.errs_by_at_most

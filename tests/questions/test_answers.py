@@ -123,10 +123,14 @@ def test_the_chance_of_a_loss_is_exact():
     assert value.uncertain.loss_probability == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_rule_leaves_out_what_the_longest_draft_cuts_off():
+def test_a_rule_goes_no_further_than_the_longest_draft():
     answer = best_k(scene(draft="ratio:0.05", acceptance="0.5:0.95:0.05"))
     rule = answer.value.rule
     assert answer.value.reaches_k_max
-    free = [row for row in answer.table.records() if row["k"] < 16]
-    misses = [abs(round(rule.a * (1 - r["alpha"]) ** -rule.b) - r["k"]) for r in free]
+    assert rule.at_most == 16
+    misses = [
+        abs(min(round(rule.a * (1 - row["alpha"]) ** -rule.b - rule.c), 16) - row["k"])
+        for row in answer.table.records()
+    ]
     assert max(misses) == rule.errs_by_at_most <= 1
+    assert rule.loses_at_most <= 0.005
