@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import secrets
+import signal
 import stat
-import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import TextIO
 
 from specplan.errors import OutputError
 from specplan.visible import visible
+
+_ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @contextmanager
@@ -39,19 +43,58 @@ def _opened(path: Path) -> Iterator[TextIO]:
             yield out
         return
     target = Path(os.path.realpath(path))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".specplan-")
-    temporary = Path(name)
+    # Named before it is made: there is no moment at which an interruption would leave it behind.
+    temporary = target.parent / f".specplan-{secrets.token_hex(8)}"
+    with _ending_late():
+        try:
+            with open(temporary, "x", encoding="utf-8", newline="", opener=_private) as out:
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
+            temporary.chmod(stat.S_IMODE(mode) & 0o777 if mode is not None else 0o666 & ~_umask())
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+class _EndingError(BaseException):
+    """A signal that ends the process has come while a file was being written."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def _ending_late() -> Iterator[None]:
+    """Signals that would end the process at once do so when the block has cleaned up."""
+    if threading.current_thread() is not threading.main_thread():  # only it may set handlers
+        yield
+        return
+    ours = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.chmod(stat.S_IMODE(mode) & 0o777 if mode is not None else 0o666 & ~_umask())
-        temporary.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
+        try:
+            for number in ours:
+                signal.signal(number, _end)
+            yield
+        finally:
+            for number in ours:
+                signal.signal(number, signal.SIG_DFL)
+    except _EndingError as ending:
+        signal.signal(ending.number, signal.SIG_DFL)
+        signal.raise_signal(ending.number)
         raise
+
+
+def _end(number: int, frame: object) -> None:  # noqa: ARG001 - handlers are called with both
+    signal.signal(number, signal.SIG_IGN)  # a second one may not disturb the cleaning up
+    raise _EndingError(number)
 
 
 def _mode(path: Path) -> int | None:

@@ -151,8 +151,13 @@ def likely_slip(value: float, unit: str, low: float, high: float) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value at so many significant digits, zeros kept, never in scientific notation."""
-    return f"{Decimal(f'{value:.{digits - 1}e}'):,f}" if value else "0"
+    """The value at so many significant digits, zeros kept; in scientific notation only below 1e-12,
+    where zeros would be all that is seen.
+    """
+    rounded = f"{value:.{digits - 1}e}"
+    if 0 < abs(value) < 1e-12:
+        return rounded
+    return f"{Decimal(rounded):,f}" if value else "0"
 
 
 def people(value: float, unit: str, digits: int = 3) -> str:

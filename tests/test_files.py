@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,17 +101,52 @@ def test_the_first_failure_leaves_no_file(tmp_path):
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("step", ["fdopen", "fsync", "chmod", "replace"])
+@pytest.mark.parametrize("step", ["open", "fsync", "chmod", "replace"])
 def test_a_failure_of_any_step_leaves_the_old_file(old, monkeypatch, step):
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os if step in {"fdopen", "fsync"} else Path, step, fail)
+    monkeypatch.setattr(files.os if step in {"open", "fsync"} else Path, step, fail)
     with pytest.raises(OutputError, match=r"cannot write .*answer\.csv: No space left on device"):
         write_new(old)
     monkeypatch.undo()
     assert old.read_text() == OLD
     assert names(old.parent) == ["answer.csv"]
+
+
+def test_an_interruption_as_soon_as_the_file_is_there_leaves_none(old, monkeypatch):
+    make = os.open
+
+    def made(*given: object) -> int:
+        os.close(make(*given))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "open", made)
+    with pytest.raises(KeyboardInterrupt):
+        write_new(old)
+    monkeypatch.undo()
+    assert old.read_text() == OLD
+    assert names(old.parent) == ["answer.csv"]
+
+
+def test_a_signal_that_is_ignored_stays_so(old):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with writing(old) as out:
+            signal.raise_signal(signal.SIGHUP)
+            out.write("new\n")
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert old.read_text() == "new\n"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_thread_writes_too(old):
+    thread = threading.Thread(target=write_new, args=(old,))
+    thread.start()
+    thread.join()
+    assert old.read_text() != OLD
 
 
 def test_a_full_disk_at_the_last_flush_leaves_the_old_file(old):

@@ -23,9 +23,15 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 PACKAGED = "packaged"
-HEADERS = {"hardware": "hardware/1", "models": "model/1"}
 SUFFIXES = (".yaml", ".yml")
-_HEADER = re.compile(rb"^(?:\xef\xbb\xbf)?schema:[ ]*[\"']?([a-z-]+/\d+)", re.MULTILINE)
+_HEAD_BYTES = 65_536
+_HEADER = re.compile(rb"^(?:\xef\xbb\xbf)?[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z-]+)", re.MULTILINE)
+_KIND_OF = {b"hardware": "hardware", b"model": "models", b"models": "models"}
+_OTHERS = (b"plan", b"lock")
+_KEYS_OF = {  # what only a card of that kind has at its top
+    "hardware": re.compile(rb"^(?:rates|bandwidth|memory_basis):", re.MULTILINE),
+    "models": re.compile(rb"^(?:matmul_params|kv_bytes_per_token|architecture):", re.MULTILINE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +74,14 @@ def user_folders(extra: Sequence[str] = ()) -> list[Folder]:
             (platformdirs.user_data_path("specplan", appauthor=False), "user"),
             (Path("specplan.d"), "./specplan.d"),
         )
-        if path.is_dir()
+        if os.path.isdir(path)  # noqa: PTH112 - False where it may not look
     ]
     listed = [p for p in os.environ.get("SPECPLAN_CATALOGUE", "").split(os.pathsep) if p]
     named = [(p, "SPECPLAN_CATALOGUE") for p in listed] + [(p, "--catalogue") for p in extra]
     for text, option in named:
-        path = Path(text)
-        if not path.is_dir():
-            raise InputError(f"no folder '{text[:60]}'", where=Where(option))
-        found.append(Folder(path, text))
+        if not os.path.isdir(text):  # noqa: PTH112 - so that there is one message
+            raise InputError(f"no folder '{visible(text, 60)}'", where=Where(option))
+        found.append(Folder(Path(text), text))
     return found
 
 
@@ -91,19 +96,36 @@ def entries(kind: str, folders: Sequence[Folder]) -> dict[str, Entry]:
 
 def _cards(folder: Traversable) -> Iterator[tuple[str, Traversable]]:
     """Card files of a folder by name; a name starting with an underscore is a template."""
-    if folder.is_dir():
-        for file in sorted(folder.iterdir(), key=lambda f: f.name):
+    try:
+        files = sorted(folder.iterdir(), key=lambda f: f.name) if folder.is_dir() else []
+        for file in files:
             stem, dot, suffix = file.name.rpartition(".")
             named = dot + suffix in SUFFIXES and not stem.startswith(("_", "."))
             if named and file.is_file():
                 yield stem, file
+    except OSError as error:  # a card that cannot be seen may be one that overrides
+        raise _unreadable(folder, error) from error
 
 
 def _flat(folder: Traversable, kind: str) -> Iterator[tuple[str, Traversable]]:
-    """Cards that lie directly in a user's folder, told apart by their header."""
+    """Cards that lie directly in a user's folder, told apart by their header.
+
+    So that none is passed over in silence, a header of any version counts, then the keys of a file
+    that says no kind of ours; and a file that cannot be read may be a card of any kind.
+    """
     for stem, file in _cards(folder):
-        header = _HEADER.search(first_bytes(file, 4096))
-        if header and header.group(1).decode() == HEADERS[kind]:
+        try:
+            head = first_bytes(file, _HEAD_BYTES)
+        except InputError:
+            yield stem, file
+            continue
+        header = _HEADER.search(head)
+        said = header.group(1) if header else b""
+        if said in _KIND_OF:
+            ours = _KIND_OF[said] == kind
+        else:
+            ours = said not in _OTHERS and bool(_KEYS_OF[kind].search(head))
+        if ours:
             yield stem, file
 
 
@@ -113,9 +135,12 @@ def first_bytes(file: Traversable, limit: int) -> bytes:
         with file.open("rb") as opened:
             return opened.read(limit)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        where = Where(visible(shown_path(file)))
-        raise InputError(f"cannot be read: {reason}", where=where) from error
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Traversable, error: OSError) -> InputError:
+    reason = error.strerror or type(error).__name__
+    return InputError(f"cannot be read: {reason}", where=Where(visible(shown_path(file))))
 
 
 def shown_path(file: Traversable) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from specplan.errors import InputError, Where
@@ -30,7 +31,8 @@ def search(paths: Sequence[Path]) -> Iterator[Path | InputError]:
     seen: set[Path] = set()
     for path in paths:
         here = _from_here(path)
-        found: Iterator[Path | InputError] = _in_folder(here) if here.is_dir() else iter((here,))
+        is_folder = os.path.isdir(here)  # noqa: PTH112 - False for a name too long
+        found: Iterator[Path | InputError] = _in_folder(here) if is_folder else iter((here,))
         for item in found:
             if isinstance(item, InputError):
                 yield item
@@ -41,8 +43,11 @@ def search(paths: Sequence[Path]) -> Iterator[Path | InputError]:
 
 def _from_here(path: Path) -> Path:
     """The path relative to the current folder if it lies below."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
+    if path.is_absolute():
+        with suppress(OSError):  # where they stand is gone
+            here = Path.cwd()
+            return path.relative_to(here) if path.is_relative_to(here) else path
+    return path
 
 
 def _in_folder(folder: Path) -> Iterator[Path | InputError]:

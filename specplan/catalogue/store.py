@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,10 +26,12 @@ from specplan.catalogue.schema import bind
 from specplan.domain.card import NAME_PATTERN, Origin
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import AGREEMENT, Model
-from specplan.errors import InputError, UnknownName, Where, unknown
+from specplan.errors import InputError, SpecplanError, UnknownName, Where, unknown
 from specplan.visible import visible
 
 KINDS: dict[str, type[Hardware | Model]] = {"hardware": Hardware, "models": Model}
+
+_NAMED_BROKEN = 3  # broken files that one message names
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/([A-Za-z0-9](?:[\w.-]*[\w-])?)(?<!\.yaml)(?<!\.yml)")
 
@@ -47,10 +50,16 @@ class Loaded(Generic[Card]):
     @property
     def hides_packaged(self) -> bool:
         """Whether a card that ships with specplan lies under this one, however deep."""
-        hidden = self.hides
-        while hidden is not None and hidden.layer != PACKAGED:
-            hidden = hidden.hides
-        return hidden is not None
+        hidden = _layers(self.hides) if self.hides else ()
+        return any(entry.layer == PACKAGED for entry in hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf(Generic[Card]):
+    """All cards of a class by name, and what is wrong with those that cannot be read."""
+
+    cards: list[Loaded[Card]]
+    broken: list[SpecplanError]
 
 
 @dataclass(frozen=True)
@@ -80,33 +89,38 @@ class Catalogue:
         return self._load("models", Model, name, where)
 
     def every(self, cls: type[Card]) -> list[Loaded[Card]]:
-        """All cards of a class by name; the first broken one is an InputError."""
+        """All cards of a class by name that can be read."""
+        return self.shelf(cls).cards
+
+    def shelf(self, cls: type[Card]) -> Shelf[Card]:
+        """All cards of a class: one that is broken does not take the others with it."""
         kind = next(kind for kind, of in KINDS.items() if of is cls)
-        return [self._read(entry, cls) for entry in self.entries(kind).values()]
+        shelf: Shelf[Card] = Shelf([], [])
+        for entry in self.entries(kind).values():
+            try:
+                shelf.cards.append(self._read(entry, cls))
+            except SpecplanError as error:
+                shelf.broken.append(error)
+        return shelf
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
         if is_path(name):
             hub = _HUB_NAME.fullmatch(name)
-            if hub and not Path(name).exists():
+            if hub and not os.path.exists(name):  # noqa: PTH110 - False for a name too long
                 return self._load(kind, cls, hub[1], where)
-            if not name.endswith(SUFFIXES) and not Path(name).exists():
+            if not name.endswith(SUFFIXES) and not os.path.exists(name):  # noqa: PTH110
                 raise self._no_card(kind, cls, name, where)
             return self._read(Entry(Path(name).stem, Path(name), "path"), cls)
         wanted = name.lower()
-        entries = self.entries(kind)
-        entry = entries.get(wanted)
-        if entry is not None:
-            return self._read(entry, cls)
-        alias = self._by_alias(kind, cls, wanted) if re.match(NAME_PATTERN, wanted) else None
-        if alias is not None:
-            return alias
-        raise self._no_card(kind, cls, name, where)
+        entry = self.entries(kind).get(wanted)
+        if entry is None and re.match(NAME_PATTERN, wanted):
+            entry = self._by_alias(kind, cls, wanted, where)
+        if entry is None:
+            raise self._no_card(kind, cls, name, where)
+        return self._read(entry, cls)
 
     def _read(self, entry: Entry, cls: type[Card]) -> Loaded[Card]:
-        shown = shown_path(entry.file)
-        if entry.layer == PACKAGED:  # where specplan lies is nobody's business
-            shown = f"{'hardware' if cls is Hardware else 'models'}/{entry.file.name}"
-        document = read_file(entry.file, shown)
+        document = read_file(entry.file, _shown(entry, cls))
         card = bind(document, cls)
         if card.name != entry.name:
             raise _misnamed(card.name, entry.name, document)
@@ -115,26 +129,69 @@ class Catalogue:
         origin = Origin(path=document.name, sha256=document.sha256, layer=entry.layer)
         return Loaded(card, origin, document, entry.hides)
 
-    def _by_alias(self, kind: str, cls: type[Card], alias: str) -> Loaded[Card] | None:
-        """Parses only the files that hold the alias as text; the last folder's card wins."""
-        rank = {folder.layer: i for i, folder in enumerate(self.folders)}
-        entries = sorted(self.entries(kind).values(), key=lambda e: -rank.get(e.layer, -1))
-        for entry in entries:
-            if alias.encode() in first_bytes(entry.file, MAX_BYTES):
-                loaded = self._read(entry, cls)
-                if alias in loaded.card.aliases:
-                    return loaded
-        return None
+    def _by_alias(
+        self, kind: str, cls: type[Card], alias: str, where: Where | None
+    ) -> Entry | None:
+        """The entry of the only name with that alias. Parses only files that hold it as text.
+
+        A card keeps the aliases of those that it hides: it takes their place.
+        """
+        text = re.compile(rb"(?<![\w.-])" + re.escape(alias.encode()) + rb"(?![\w.-])")
+        found = [
+            entry
+            for entry in self.entries(kind).values()
+            if any(self._calls(layer, cls, alias, text) for layer in _layers(entry))
+        ]
+        if len(found) > 1:
+            cards = " and ".join(f"{entry.name} ({_shown(entry, cls)})" for entry in found[:2])
+            raise InputError(
+                f"'{alias}' is an alias of {len(found)} cards: {cards}",
+                where=where,
+                hint="write a name",
+            )
+        return found[0] if found else None
+
+    def _calls(self, entry: Entry, cls: type[Card], alias: str, text: re.Pattern[bytes]) -> bool:
+        """Whether a card that can be read has the alias."""
+        with suppress(SpecplanError):
+            if text.search(first_bytes(entry.file, MAX_BYTES)):
+                return alias in self._read(entry, cls).card.aliases
+        return False
 
     def _no_card(self, kind: str, cls: type[Card], name: str, where: Where | None) -> UnknownName:
-        aliases: list[str] = []
-        for entry in self.entries(kind).values():
-            with suppress(InputError):  # a broken card has no say in what was meant
-                aliases.extend(self._read(entry, cls).card.aliases)
+        """The error for a name of no card; a broken one may be what was meant."""
+        shelf = self.shelf(cls)
         word = "hardware" if kind == "hardware" else "model"
         listing = f"specplan {kind} list shows all"
-        names = self.entries(kind)
-        return unknown(word, name, names, also=aliases, where=where, hint=listing)
+        error = unknown(
+            word,
+            name,
+            self.entries(kind),
+            also=[alias for loaded in shelf.cards for alias in loaded.card.aliases],
+            where=where,
+            hint=listing,
+        )
+        if shelf.broken:
+            places = [str(broken.where) for broken in shelf.broken[:_NAMED_BROKEN]]
+            more = len(shelf.broken) - len(places)
+            named = ", ".join(places) + (f" and {more} more" if more else "")
+            error.what += f"; could not be read: {named}"
+        return error
+
+
+def _layers(entry: Entry) -> Iterator[Entry]:
+    """The entry and those that it hides."""
+    layer: Entry | None = entry
+    while layer is not None:
+        yield layer
+        layer = layer.hides
+
+
+def _shown(entry: Entry, cls: type[object]) -> str:
+    """The file as messages call it; where specplan itself lies is nobody's business."""
+    if entry.layer == PACKAGED:
+        return f"{'hardware' if cls is Hardware else 'models'}/{entry.file.name}"
+    return shown_path(entry.file)
 
 
 def is_path(text: str) -> bool:

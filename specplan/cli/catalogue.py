@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +10,11 @@ import typer
 from specplan.cli import complete
 from specplan.cli.help import Command, Sections
 from specplan.cli.options import Folders, Out, command
-from specplan.errors import UsageError
+from specplan.errors import SpecplanError, UsageError
 
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue, Loaded
+    from specplan.domain.answer import Answer
     from specplan.questions.cards import Card, Filed
 
 Accelerators = Annotated[
@@ -57,12 +58,15 @@ def _asks_for_verb(context: typer.Context) -> None:
 
 
 def hardware_list(*, folders: Folders, out: Out) -> int:
-    """Every accelerator: memory, bandwidth, rate and ridge point."""
-    from specplan.cli.show import show
+    """Every accelerator: memory, bandwidth, rate and ridge point.
+
+    Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
+    """
     from specplan.domain.hardware import Hardware
     from specplan.questions.cards import list_hardware
 
-    return show(list_hardware([_filed(card) for card in _opened(folders).every(Hardware)]), out)
+    shelf = _opened(folders).shelf(Hardware)
+    return _listed(list_hardware([_filed(card) for card in shelf.cards]), shelf.broken, out)
 
 
 def hardware_show(names: Accelerators, *, folders: Folders, out: Out) -> int:
@@ -75,12 +79,15 @@ def hardware_show(names: Accelerators, *, folders: Folders, out: Out) -> int:
 
 
 def models_list(*, folders: Folders, out: Out) -> int:
-    """Every model: parameters, cache per token, context and window."""
-    from specplan.cli.show import show
+    """Every model: parameters, cache per token, context and window.
+
+    Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
+    """
     from specplan.domain.model import Model
     from specplan.questions.cards import list_models
 
-    return show(list_models([_filed(card) for card in _opened(folders).every(Model)]), out)
+    shelf = _opened(folders).shelf(Model)
+    return _listed(list_models([_filed(card) for card in shelf.cards]), shelf.broken, out)
 
 
 def models_show(names: Models, *, folders: Folders, out: Out) -> int:
@@ -126,6 +133,17 @@ def schema(
         basis=Basis(kind="exact", says=""),
     )
     return show(answer, Out(format="plain", output=output))
+
+
+def _listed(answer: Answer, broken: Sequence[SpecplanError], out: Out) -> int:
+    """Shows a list of cards, then says which could not be read: as in check, that is bad input."""
+    from specplan.cli.show import show
+    from specplan.cli.streams import say
+
+    code = show(answer, out)
+    for error in broken:
+        say(str(error))
+    return SpecplanError.exit_code if broken else code
 
 
 def _opened(folders: Folders) -> Catalogue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Protocol, TypeVar
@@ -67,9 +67,9 @@ class Resolver:
 
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
-        targets = [self._model(n, "target") for n in self.names("target")]
-        drafts = [self._draft(n) for n in self.names("draft")]
-        accelerators = [self._hardware(n) for n in self.names("hardware")]
+        targets = _distinct(self._model(n, "target") for n in self.names("target"))
+        drafts = _distinct(self._draft(n) for n in self.names("draft"))
+        accelerators = _distinct(self._hardware(n) for n in self.names("hardware"))
         tps = self.axis("tp", grammar.whole_axis)
         draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
         engines = [self._engine(n) for n in self.names("engine")]
@@ -155,3 +155,12 @@ class Resolver:
             )
         elif loaded.origin.layer not in {"packaged", "path"}:
             self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")
+
+
+def _distinct(named: Iterable[V]) -> list[V]:
+    """Each once, in order: a card may have been named by its name and by an alias."""
+    found: list[V] = []
+    for item in named:
+        if item not in found:
+            found.append(item)
+    return found

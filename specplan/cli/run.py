@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from specplan.errors import SpecplanError, UsageError
+from specplan.cli.streams import say, silence
+from specplan.errors import InputError, SpecplanError, UsageError
 from specplan.visible import visible
 
 TRY = """\
@@ -32,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     if sys.stderr is None:  # closed by the caller; print would take standard output instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
     if sys.stdout is None:
-        _say("cannot write to standard output: it is closed")
+        say("cannot write to standard output: it is closed")
         return OUTPUT
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -68,7 +69,8 @@ def _failed(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, SystemExit | BrokenPipeError):  # typer turns the one into the other
-        return _closed()
+        silence(sys.stdout)
+        return CLOSED
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if "--debug" in arguments:
@@ -76,14 +78,18 @@ def _failed(error: BaseException, arguments: Sequence[str]) -> int:
 
         with suppress(OSError):
             traceback.print_exception(error)
+    if COMPLETE in os.environ:  # at a Tab, a message would land in the line that is typed
+        return 2
     line, code = _explained(error)
-    _say(line)
+    say(line)
     return code
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, SpecplanError):
         return str(error), error.exit_code
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # os.getcwd's, no stream's
+        return str(InputError("the current folder is gone", hint="change to one that exists")), 2
     if isinstance(error, OSError) and error.filename is None:  # no file's, hence a stream's
         return f"cannot write to standard output: {error.strerror or error}", OUTPUT
     if isinstance(error, OSError):
@@ -114,15 +120,3 @@ def _near(wrong: str, parameters: Sequence[Any]) -> str:
     known = {o.lstrip("-"): o for p in parameters for o in p.opts if o.startswith("--")}
     near = difflib.get_close_matches(wrong.lstrip("-"), known, n=1)
     return f"did you mean '{known[near[0]]}'?" if near else ""
-
-
-def _say(line: str) -> None:
-    with suppress(OSError):
-        sys.stderr.write(f"specplan: {visible(line)}\n")
-
-
-def _closed() -> int:
-    """Silences the interpreter's own flush of a pipe that nobody reads."""
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return CLOSED

@@ -6,11 +6,13 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from specplan.cli.progress import counting
+from specplan.cli.streams import say
 from specplan.domain.answer import Answer, Chunk
 from specplan.errors import UsageError, Where
 from specplan.files import writing
@@ -37,14 +39,14 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
     if path:
         _refuse_inputs(path, answer)
     if _watched(answer, out, name):
-        answer = _counted(answer)
+        answer = _counted(answer, out)
     target: AbstractContextManager[TextIO] = writing(path) if path else nullcontext(sys.stdout)
     with target as stream:
         write(answer, stream, look(out, stream))
         stream.flush()
     if not out.quiet:
         for note in (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated):
-            sys.stderr.write(f"specplan: {visible(note)}\n")
+            say(note)
     return 0 if answer.ok else 1
 
 
@@ -64,7 +66,9 @@ def format_name(out: Out, auto: str = "") -> str:
                 hint="or say -f",
             )
         return SUFFIXES[path.suffix]
-    return auto or ("table" if sys.stdout.isatty() or _coloured(out.color, False) else "plain")
+    return auto or (
+        "table" if sys.stdout.isatty() or coloured(out.color, terminal=False) else "plain"
+    )
 
 
 def look(out: Out, stream: TextIO) -> Look:
@@ -74,10 +78,13 @@ def look(out: Out, stream: TextIO) -> Look:
     terminal = stream.isatty()
     width = os.get_terminal_size(stream.fileno()).columns if terminal else None
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
-    return Look(color=_coloured(out.color, terminal), width=width, unicode="utf" in encoding)
+    return Look(
+        color=coloured(out.color, terminal=terminal), width=width, unicode="utf" in encoding
+    )
 
 
-def _coloured(wish: str, terminal: bool) -> bool:
+def coloured(wish: str, *, terminal: bool) -> bool:
+    """Whether a stream gets colour: as wished, or by the variables that say so."""
     if wish != "auto":
         return wish == "always"
     if os.environ.get("NO_COLOR"):
@@ -98,9 +105,10 @@ def _refuse_inputs(path: Path, answer: Answer) -> None:
     """An output that is a card or plan read for this very answer would destroy it; and where every
     YAML file is one or the other, only a new plan replaces one.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - what cannot be looked at, writing refuses
         return
-    with path.open("rb") as file:
+    digest = ""
+    with suppress(OSError), path.open("rb") as file:  # some files can only be written to
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     for used in answer.inputs.values():
         if used.sha256 == digest or _is_file(used.origin, path):
@@ -124,27 +132,14 @@ def _watched(answer: Answer, out: Out, name: str) -> bool:
     return long and sys.stderr.isatty() and not rows_on_screen
 
 
-def _counted(answer: Answer) -> Answer:
+def _counted(answer: Answer, out: Out) -> Answer:
     """The answer with a progress bar on stderr that counts its rows as they are made."""
     chunks, total = answer.table.chunks, answer.table.rows
 
     def counted() -> Iterator[Chunk]:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        bar = Progress(
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        with bar:
-            task = bar.add_task("rows", total=total)
+        with counting(total, colour=coloured(out.color, terminal=True)) as advance:
             for chunk in chunks():
                 yield chunk
-                bar.advance(task, len(next(iter(chunk.values()))))
+                advance(len(next(iter(chunk.values()))))
 
     return replace(answer, table=replace(answer.table, chunks=counted))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +13,11 @@ from specplan.cli import complete
 from specplan.cli.help import Command
 from specplan.cli.options import Out, command
 from specplan.cli.values import number, whole
+
+if TYPE_CHECKING:
+    from specplan.physics.trials import Blocks
+
+LONG_TRIALS = 2_000_000  # from here on, a second or more, a terminal gets a progress bar
 
 Target = Annotated[
     str | None, typer.Option("--p", metavar="P,P,...", help="Probabilities of the target.")
@@ -92,8 +100,32 @@ def exactness(
         target, draft = (side.tolist() for side in random_pair(vocabulary, seed))
     else:
         target, draft = _numbers(p, "--p"), _numbers(q, "--q")
-    answer = question(target, draft, alpha=alpha, trials=trials, seed=seed, plant=plant)
+    with _watching(trials, out) as blocks:
+        answer = question(
+            target, draft, alpha=alpha, trials=trials, seed=seed, plant=plant, blocks=blocks
+        )
     return show(answer, out)
+
+
+@contextmanager
+def _watching(trials: int, out: Out) -> Iterator[Blocks]:
+    """How trials are cut into blocks: with a bar on a terminal's stderr where there are many."""
+    from specplan.cli.progress import counting
+    from specplan.cli.show import coloured
+    from specplan.physics.trials import chunks
+    from specplan.questions.exactness import SIMULATIONS
+
+    if trials < LONG_TRIALS or out.quiet or not sys.stderr.isatty():
+        yield chunks
+        return
+    with counting(SIMULATIONS * trials, colour=coloured(out.color, terminal=True)) as advance:
+
+        def counted(trials: int) -> Iterator[int]:
+            for size in chunks(trials):
+                yield size
+                advance(size)
+
+        yield counted
 
 
 def _numbers(text: str | None, option: str) -> list[float] | None:

@@ -95,9 +95,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Plain sentences, one a line."""
+    """Plain sentences, one a line; with `wrap`, text that may go on in the next line."""
 
     lines: tuple[str, ...]
+    wrap: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from specplan.physics.tokens import FloatArray, alpha_for_tokens, expected_token
 TIE = 1e-9  # gains closer than this, relatively, are the same; the smaller k wins
 BATCH_LIMIT = 1 << 20  # the largest batch that a scan looks at
 _CHUNK = 8192
+_CELLS = 1 << 16  # of a chunk: the few arrays that price it stay in a core's own cache
 
 
 class Crossing(NamedTuple):
@@ -71,9 +73,35 @@ def scan_batches(
     setup: Setup, context: float, k: Sequence[int], limit: int
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Batches 1..limit in order, a few thousand at a time: (batch (B,), gain (B, K))."""
-    for first in range(1, limit + 1, _CHUNK):
-        batch = np.arange(first, min(first + _CHUNK, limit + 1), dtype=np.float64)
+    size = min(_CHUNK, max(_CELLS // len(k), 1))
+    for first in range(1, limit + 1, size):
+        batch = np.arange(first, min(first + size, limit + 1), dtype=np.float64)
         yield batch, time_rounds(setup, (context,), batch.tolist(), k).gain[0]
+
+
+@dataclass(slots=True)
+class Crossed:
+    """The batches at which the speedup of each candidate crosses 1, among those seen so far.
+
+    Before the first batch every candidate pays: a loss at batch 1 counts.
+    """
+
+    found: list[list[Crossing]]
+    pays: npt.NDArray[np.bool_]
+
+    @classmethod
+    def watching(cls, candidates: int) -> Self:
+        """Nothing seen of so many candidates."""
+        return cls([[] for _ in range(candidates)], np.ones(candidates, np.bool_))
+
+    def see(self, batch: FloatArray, speedup: FloatArray) -> None:
+        """Takes in the next batches (B,) in order, with the speedups (B, K) of the candidates."""
+        now = speedup >= 1 - TIE
+        before = np.concatenate((self.pays[np.newaxis], now[:-1]))
+        for row, candidate in np.argwhere(now != before).tolist():
+            pays = bool(now[row, candidate])
+            self.found[candidate].append(Crossing(int(batch[row]), pays))
+        self.pays = now[-1]
 
 
 def crossings(
@@ -81,11 +109,7 @@ def crossings(
 ) -> tuple[Crossing, ...]:
     """Every batch in 1..limit at which the speedup of k crosses 1; a loss at batch 1 counts."""
     tokens = float(expected_tokens(alpha, k))
-    found: list[Crossing] = []
-    pays = True
+    crossed = Crossed.watching(1)
     for batch, gain in scan_batches(setup, context, (k,), limit):
-        now = tokens * gain[:, 0] >= 1 - TIE
-        before = np.concatenate(([pays], now[:-1]))
-        found += [Crossing(int(batch[i]), bool(now[i])) for i in np.flatnonzero(now != before)]
-        pays = bool(now[-1])
-    return tuple(found)
+        crossed.see(batch, tokens * gain)
+    return tuple(crossed.found[0])

@@ -54,9 +54,18 @@ def time_rounds(
 
     batch >= 1 sequences, context >= 0 tokens, 0 <= k <= 64.
     """
+    c = np.asarray(context, np.float64)[:, np.newaxis, np.newaxis]
+    b = np.asarray(batch, np.float64)[np.newaxis, :, np.newaxis]
+    return _timed(setup, c, b, k)
+
+
+def time_points(setup: Setup, context: FloatArray, batch: FloatArray, k: Sequence[int]) -> Timing:
+    """Times of rounds of each k where every context (P,) has a batch (P,) of its own: (P, 1, K)."""
+    return _timed(setup, context[:, np.newaxis, np.newaxis], batch[:, np.newaxis, np.newaxis], k)
+
+
+def _timed(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
     with np.errstate(divide="raise", over="raise", invalid="raise"):
-        c = np.asarray(context, np.float64)[:, np.newaxis, np.newaxis]
-        b = np.asarray(batch, np.float64)[np.newaxis, :, np.newaxis]
         width = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :] + 1
         plain = _target_pass(setup, b, np.ones((1, 1, 1)), c)
         verify = _target_pass(setup, b, width, c)

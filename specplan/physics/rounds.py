@@ -11,18 +11,8 @@ from numpy.typing import ArrayLike
 
 from specplan.errors import UsageError
 from specplan.physics.chance import FALSE_ALARM, chi_square_tail, mean_limit, pearson
-from specplan.physics.rule import (
-    Bug,
-    Floats,
-    Rule,
-    Sampler,
-    Tokens,
-    check_seed,
-    check_trials,
-    chunks,
-    distributions,
-    too_few,
-)
+from specplan.physics.rule import Bug, Floats, Rule, Sampler, Tokens, distributions
+from specplan.physics.trials import Blocks, check_seed, check_trials, chunks, too_few
 
 MAX_K = 64
 MAX_MARKOV_VOCABULARY = 64
@@ -96,6 +86,7 @@ def rounds(
     rng: Generator,
     *,
     bug: Bug | None = None,
+    blocks: Blocks = chunks,
 ) -> WholeRounds:
     """`trials` generations of k + 1 tokens after token 0, by rounds of k drafts and a bonus.
 
@@ -111,7 +102,7 @@ def rounds(
     joint = joint_distribution(target, k + 1)
     observed = np.zeros(len(joint), dtype=np.int64)
     chain = _Chain.of(target, draft, k, bug)
-    for n in chunks(trials):
+    for n in blocks(trials):
         observed += np.bincount(chain.generate(n, rng), minlength=len(joint))
     statistic, df = pearson(observed, trials * joint)
     if df == 0 and np.count_nonzero(joint) > 1:
@@ -173,7 +164,13 @@ class _Chain:
 
 
 def tokens_per_pass(
-    alpha: float, k: int, trials: int, rng: Generator, *, bug: Bug | None = None
+    alpha: float,
+    k: int,
+    trials: int,
+    rng: Generator,
+    *,
+    bug: Bug | None = None,
+    blocks: Blocks = chunks,
 ) -> TokensPerPass:
     """`trials` passes of k drafts, by the rule itself, at acceptance `alpha` in [0, 1].
 
@@ -197,7 +194,7 @@ def tokens_per_pass(
     if variance > 0 and limit >= reach:
         raise too_few(trials)
     tokens = 0
-    for n in chunks(trials):
+    for n in blocks(trials):
         alive = n
         tokens += n
         for _ in range(k):

@@ -12,7 +12,6 @@ rate of false alarms. A check that no outcome could fail is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
@@ -21,18 +20,17 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from specplan.errors import Refused, UsageError
+from specplan.errors import UsageError
 from specplan.physics.chance import mean_limit, mean_tv, tv_distance, tv_margin
+from specplan.physics.trials import Blocks, check_seed, check_trials, chunks, too_few
 
 MAX_VOCABULARY = 1_000_000
-MAX_TRIALS = 1_000_000_000
 SUM_TOLERANCE = 1e-9
 PLANTED_TEMPERATURE = 0.7
 
 REFERENCE_TARGET = (0.40, 0.25, 0.15, 0.10, 0.06, 0.04)
 REFERENCE_DRAFT = (0.30, 0.35, 0.05, 0.20, 0.05, 0.05)
 
-_CHUNK = 1 << 16
 # Up to here, comparing with every step of a CDF is five times as fast as a binary search.
 _FEW_TOKENS = 16
 # A search tells rows apart by adding the row number to u; at 2**12 rows the sum still resolves
@@ -176,7 +174,13 @@ class SinglePosition:
 
 
 def single(
-    p: ArrayLike, q: ArrayLike, trials: int, rng: Generator, *, bug: Bug | None = None
+    p: ArrayLike,
+    q: ArrayLike,
+    trials: int,
+    rng: Generator,
+    *,
+    bug: Bug | None = None,
+    blocks: Blocks = chunks,
 ) -> SinglePosition:
     """`trials` independent positions with target p (V,) and draft q (V,)."""
     target, draft = pair(p, q)
@@ -188,7 +192,7 @@ def single(
     rule = Rule.of(draft[None], target[None], draft[None], bug)
     histogram = np.zeros(len(target), dtype=np.int64)
     accepted = 0
-    for n in chunks(trials):
+    for n in blocks(trials):
         row = np.zeros(n, dtype=np.intp)
         tokens, kept = rule.position(row, row, rng)
         histogram += np.bincount(tokens, minlength=len(target))
@@ -210,7 +214,13 @@ def single(
 
 
 def greedy(
-    p: ArrayLike, q: ArrayLike, trials: int, rng: Generator, *, bug: Bug | None = None
+    p: ArrayLike,
+    q: ArrayLike,
+    trials: int,
+    rng: Generator,
+    *,
+    bug: Bug | None = None,
+    blocks: Blocks = chunks,
 ) -> SinglePosition:
     """Positions with a greedy target, which keeps a draft if and only if it is the argmax of p.
 
@@ -220,7 +230,7 @@ def greedy(
     target, draft = pair(p, q)
     certain = np.zeros_like(target)
     certain[np.argmax(target)] = 1.0
-    return single(certain, draft, trials, rng, bug=bug)
+    return single(certain, draft, trials, rng, bug=bug, blocks=blocks)
 
 
 def random_pair(vocabulary: int, seed: int) -> tuple[Floats, Floats]:
@@ -239,31 +249,6 @@ def tempered(rows: Floats) -> Floats:
     powers = (rows / rows.max(axis=1, keepdims=True)) ** (1 / PLANTED_TEMPERATURE)
     scaled: Floats = powers / powers.sum(axis=1, keepdims=True)
     return scaled
-
-
-def chunks(trials: int) -> Iterator[int]:
-    """Sizes that add up to `trials`, so that memory does not grow with them."""
-    for start in range(0, trials, _CHUNK):
-        yield min(_CHUNK, trials - start)
-
-
-def check_trials(trials: int) -> None:
-    """Refuse a number of trials outside 1 to `MAX_TRIALS`."""
-    if not 1 <= trials <= MAX_TRIALS:
-        raise UsageError(f"trials is {trials}", expected=f"1 to {MAX_TRIALS}")
-
-
-def too_few(trials: int) -> Refused:
-    """The error for a check that would pass whatever happened."""
-    return Refused(
-        f"{trials} trials cannot tell a wrong rule from a right one", hint="ask for more"
-    )
-
-
-def check_seed(seed: int) -> None:
-    """Refuse a negative seed."""
-    if seed < 0:
-        raise UsageError(f"seed is {seed}", expected="0 or more")
 
 
 def pair(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:

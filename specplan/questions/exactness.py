@@ -24,15 +24,16 @@ from specplan.physics.rule import (
     REFERENCE_TARGET,
     Bug,
     SinglePosition,
-    check_seed,
     greedy,
     single,
 )
+from specplan.physics.trials import Blocks, check_seed, chunks
 
 BASIS = Basis(kind="exact", says="simulation of the rule itself", source="Leviathan et al. 2023")
 TRIALS = 200_000
 LENGTHS = (1, 2, 4, 8)  # draft lengths at which tokens per pass are counted
 ROUND_K = 3
+SIMULATIONS = 5 + len(LENGTHS)  # one position, greedy, q = p, whole rounds; alpha 1 and each k
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,14 @@ def exactness(
     trials: int = TRIALS,
     seed: int = 0,
     plant: str | None = None,
+    blocks: Blocks = chunks,
 ) -> Answer:
-    """The rule run `trials` times per check, from `seed`.
+    """The rule run `trials` times per check, from `seed`; SIMULATIONS times in all.
 
     `p` and `q` (V,) are the probabilities of target and draft; by default the reference pair,
     whose acceptance is 0.79. `plant` names a Bug to run the rule with: the answer is then no if
-    the checks work. Exit 1 when the rule is not exact.
+    the checks work. `blocks` cuts the trials of each simulation into those that are held at once.
+    Exit 1 when the rule is not exact.
     """
     if plant is not None and plant not in list(Bug):
         raise unknown("bug", plant, [str(b) for b in Bug])
@@ -93,8 +96,8 @@ def exactness(
     bug = Bug(plant) if plant else None
     check_seed(seed)
     rng = np.random.default_rng(seed)
-    position = single(target, draft, trials, rng, bug=bug)
-    checks = tuple(_checks(target, draft, position, alpha, trials, rng, bug))
+    position = single(target, draft, trials, rng, bug=bug, blocks=blocks)
+    checks = tuple(_checks(target, draft, position, alpha, trials, rng, bug, blocks))
     exact = all(check.passed for check in checks)
     value = Exactness(
         exact, trials, seed, plant, position.acceptance, position.tv, FALSE_ALARM, checks
@@ -122,15 +125,18 @@ def _checks(
     trials: int,
     rng: np.random.Generator,
     bug: Bug | None,
+    blocks: Blocks,
 ) -> Iterator[Check]:
+    certain = greedy(target, draft, trials, rng, bug=bug, blocks=blocks)
+    same = single(target, target, trials, rng, bug=bug, blocks=blocks)
     yield from _position("one position", position)
-    yield from _position("greedy target", greedy(target, draft, trials, rng, bug=bug))
-    yield from _position("drafter equals target", single(target, target, trials, rng, bug=bug))
+    yield from _position("greedy target", certain)
+    yield from _position("drafter equals target", same)
     chains = (REFERENCE_TARGET_MARKOV, REFERENCE_DRAFT_MARKOV)
-    yield _joint(rounds(*chains, ROUND_K, trials, rng, bug=bug))
+    yield _joint(rounds(*chains, ROUND_K, trials, rng, bug=bug, blocks=blocks))
     for k in LENGTHS:
-        yield _tokens(tokens_per_pass(alpha, k, trials, rng, bug=bug))
-    yield _tokens(tokens_per_pass(1.0, LENGTHS[-1], trials, rng, bug=bug))
+        yield _tokens(tokens_per_pass(alpha, k, trials, rng, bug=bug, blocks=blocks))
+    yield _tokens(tokens_per_pass(1.0, LENGTHS[-1], trials, rng, bug=bug, blocks=blocks))
 
 
 def _position(name: str, found: SinglePosition) -> Iterator[Check]:

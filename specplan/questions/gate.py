@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -14,13 +14,13 @@ from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.choose import (
     BATCH_LIMIT,
+    Crossed,
     Crossing,
     best_index,
-    crossings,
     scan_batches,
 )
 from specplan.physics.memory import memory_bill
-from specplan.physics.tokens import expected_tokens
+from specplan.physics.tokens import FloatArray, expected_tokens
 from specplan.questions.best_k_view import crossing_words
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
 from specplan.questions.weigh import lengths
@@ -81,9 +81,12 @@ def gate(scenario: Scenario) -> Answer:
     largest, plain = int(bill.largest), int(bill.largest_plain)
     scanned = min(largest, BATCH_LIMIT)
     k = lengths(setup, scenario.candidates)
+    ranges, crossed = _scanned(setup, context, alpha, k, scanned)
     value = Gate(
-        ranges=tuple(_ranges(setup, context, alpha, k, scanned)),
-        fixed=tuple(FixedK(n, crossings(setup, context, alpha, n, scanned)) for n in k if n),
+        ranges=ranges,
+        fixed=tuple(
+            FixedK(n, tuple(found)) for n, found in zip(k, crossed.found, strict=True) if n
+        ),
         largest_batch=largest,
         largest_batch_plain=plain,
         scanned_to=scanned,
@@ -100,38 +103,37 @@ def gate(scenario: Scenario) -> Answer:
     )
 
 
-def _ranges(
+def _scanned(
     setup: Setup, context: float, alpha: float, k: tuple[int, ...], limit: int
-) -> Iterator[Range]:
-    """Runs of batches with the same best k; kept open across the scan's chunks."""
+) -> tuple[tuple[Range, ...], Crossed]:
+    """Runs of batches with the same best k, and what each k does, from one pass over them all."""
     tokens = expected_tokens(alpha, np.asarray(k, np.float64))
-    opened: Range | None = None
+    crossed = Crossed.watching(len(k))
+    ranges: list[Range] = []
     for batch, gain in scan_batches(setup, context, k, limit):
         speedup = tokens * gain
-        best = best_index(speedup)
-        top = np.take_along_axis(speedup, best[:, np.newaxis], axis=1)[:, 0]
-        for first, last in _runs(best):
-            run = Range(
-                int(batch[first]),
-                int(batch[last]),
-                k[int(best[first])],
-                float(top[first]),
-                float(top[last]),
-            )
-            if opened is not None and opened.k == run.k:
-                opened = Range(
-                    opened.first_batch,
-                    run.last_batch,
-                    run.k,
-                    opened.speedup_first,
-                    run.speedup_last,
-                )
-                continue
-            if opened is not None:
-                yield opened
-            opened = run
-    if opened is not None:
-        yield opened
+        crossed.see(batch, speedup)
+        for run in _best_of(batch, speedup, k):
+            if ranges and ranges[-1].k == run.k:  # a run that goes on across the scan's chunks
+                last, gain_last = run.last_batch, run.speedup_last
+                ranges[-1] = replace(ranges[-1], last_batch=last, speedup_last=gain_last)
+            else:
+                ranges.append(run)
+    return tuple(ranges), crossed
+
+
+def _best_of(batch: FloatArray, speedup: FloatArray, k: tuple[int, ...]) -> Iterator[Range]:
+    """The runs among a few batches (B,), from the speedups (B, K)."""
+    best = best_index(speedup)
+    top = np.take_along_axis(speedup, best[:, np.newaxis], axis=1)[:, 0]
+    for first, last in _runs(best):
+        yield Range(
+            first_batch=int(batch[first]),
+            last_batch=int(batch[last]),
+            k=k[int(best[first])],
+            speedup_first=float(top[first]),
+            speedup_last=float(top[last]),
+        )
 
 
 def _runs(values: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:

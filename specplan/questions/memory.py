@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
-from specplan.domain.acceptance import Alpha
+import numpy as np
+
 from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Scalar, View, table_of
 from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.physics.roofline import kv_bytes
-from specplan.physics.round import time_rounds, tokens_table
+from specplan.questions.arms import Arms, arms_of
 from specplan.questions.common import basis_of, dtype_words, percent, refuse_mix, tokens_words
 from specplan.questions.grids import SETUP_COLUMNS
-from specplan.questions.weigh import Point, lengths, weigh
 from specplan.units import people
 
 
@@ -37,19 +36,6 @@ class MemoryBill:
     largest_batch: int
     sequences_lost: int
     shortfall_bytes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Arms:
-    """Speedup at the largest batch of both arms, and with each arm at its own largest."""
-
-    hardware: str
-    context: float
-    largest_batch_plain: int
-    alpha: float
-    k: int
-    at_equal_batch: float
-    at_own_largest: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +65,45 @@ COLUMNS = (
 
 def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
     """The bill of a setup at one context; the shortfall is that of `batch` with the drafter."""
-    bill, model = memory_bill(setup, context), setup.draft.model
-    missing = float(bill.needed_bytes(batch, drafted=True)) - bill.usable_bytes
-    return MemoryBill(
-        hardware=setup.where,
-        memory_bytes=setup.hardware.memory,
-        memory_basis=setup.hardware.memory_basis,
-        usable_bytes=bill.usable_bytes,
-        target_weights_bytes=bill.target_bytes,
-        target_kv_bytes_per_sequence=float(bill.target_sequence_bytes),
-        draft=setup.draft.label,
-        draft_weights_bytes=bill.draft_bytes,
-        draft_kv_bytes_per_token=float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp))
-        if model
-        else 0.0,
-        draft_kv_bytes_per_sequence=float(bill.draft_sequence_bytes),
-        context=context,
-        largest_batch_plain=int(bill.largest_plain),
-        largest_batch=int(bill.largest),
-        sequences_lost=int(bill.largest_plain - bill.largest),
-        shortfall_bytes=max(missing, 1.0) if batch > bill.largest else 0.0,
+    (bill,) = bills_of(setup, (context,), batch)
+    return bill
+
+
+def bills_of(setup: Setup, contexts: Sequence[float], batch: float) -> list[MemoryBill]:
+    """The bills of a setup at each context."""
+    bill, model = memory_bill(setup, contexts), setup.draft.model
+    token = float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp)) if model else 0.0
+    missing = bill.needed_bytes(batch, drafted=True) - bill.usable_bytes
+    shortfall = np.where(batch > bill.largest, np.maximum(missing, 1.0), 0.0)
+    columns = (
+        bill.target_sequence_bytes,
+        bill.draft_sequence_bytes,
+        bill.largest_plain.astype(np.int64),
+        bill.largest.astype(np.int64),
+        shortfall,
     )
+    return [
+        MemoryBill(
+            hardware=setup.where,
+            memory_bytes=setup.hardware.memory,
+            memory_basis=setup.hardware.memory_basis,
+            usable_bytes=bill.usable_bytes,
+            target_weights_bytes=bill.target_bytes,
+            target_kv_bytes_per_sequence=target_kv,
+            draft=setup.draft.label,
+            draft_weights_bytes=bill.draft_bytes,
+            draft_kv_bytes_per_token=token,
+            draft_kv_bytes_per_sequence=draft_kv,
+            context=context,
+            largest_batch_plain=plain,
+            largest_batch=largest,
+            sequences_lost=plain - largest,
+            shortfall_bytes=lacking,
+        )
+        for context, target_kv, draft_kv, plain, largest, lacking in zip(
+            contexts, *(column.tolist() for column in columns), strict=True
+        )
+    ]
 
 
 def fitting_tp(setup: Setup, context: float, batch: float) -> int | None:
@@ -119,17 +123,15 @@ def memory(scenario: Scenario) -> Answer:
     """
     refuse_mix(scenario, "memory")
     asked = max(scenario.batch)
-    bills, arms, records = [], [], []
-    for setup, context in product(scenario.setups, scenario.context):
-        bill = bill_of(setup, context + scenario.growth, asked)
-        bills.append(bill)
-        if bill.largest_batch:
-            arms += [
-                _arms(setup, context, bill, acceptance, k)
-                for acceptance in scenario.acceptance
-                for k in _compared(scenario, setup, context, bill, acceptance)
-            ]
-        records.append(_record(setup, bill, asked))
+    bills: list[MemoryBill] = []
+    arms: list[Arms] = []
+    records: list[dict[str, Scalar]] = []
+    for setup in scenario.setups:
+        ends = [context + scenario.growth for context in scenario.context]
+        found = bills_of(setup, ends, asked)
+        bills += found
+        arms += arms_of(scenario, setup, found)
+        records += [_record(setup, bill, asked) for bill in found]
     return Answer(
         command="memory",
         value=Memory(tuple(bills), tuple(arms)),
@@ -139,36 +141,6 @@ def memory(scenario: Scenario) -> Answer:
         inputs=scenario.inputs,
         notes=scenario.notes,
         ok=not any(bill.shortfall_bytes for bill in bills),
-    )
-
-
-def _compared(
-    scenario: Scenario, setup: Setup, context: float, bill: MemoryBill, acceptance: Alpha
-) -> tuple[int, ...]:
-    """The draft lengths to compare the arms at."""
-    if scenario.k:
-        return tuple(k for k in lengths(setup, scenario.k) if k in scenario.k)
-    w = weigh(Point(setup, context, bill.largest_batch, acceptance), scenario.candidates)
-    return (w.k[w.best()],)
-
-
-def _arms(setup: Setup, context: float, bill: MemoryBill, acceptance: Alpha, k: int) -> Arms:
-    """The arms at the average context; their batches are those of the bill. k = 0 drafts nothing,
-    so it is plain decoding without the drafter.
-    """
-    own = bill.largest_batch if k else bill.largest_batch_plain
-    timing = time_rounds(setup, (context,), (bill.largest_batch_plain, own), (k,))
-    tokens = float(tokens_table((acceptance,), (k,))[0, 0])
-    plain_s, round_s = timing.plain_s[0, :, 0], timing.round_s[0, :, 0]
-    plain_rate = bill.largest_batch_plain / plain_s[0]
-    return Arms(
-        hardware=bill.hardware,
-        context=bill.context,
-        largest_batch_plain=bill.largest_batch_plain,
-        alpha=acceptance.alpha,
-        k=k,
-        at_equal_batch=float(tokens * plain_s[0] / round_s[0]),
-        at_own_largest=float(own * tokens / round_s[1] / plain_rate),
     )
 
 

@@ -158,9 +158,10 @@ def _from(filed: Filed[Card]) -> str:
 
 def _papers(card: Hardware | Model) -> Iterator[Section]:
     """Sources by number, then notes and what is accepted."""
-    yield Lines(tuple(_cited(number, source) for number, source in enumerate(card.sources, 1)))
+    cited = (_cited(number, source) for number, source in enumerate(card.sources, 1))
+    yield Lines(tuple(cited), wrap=True)
     accepted = (f"Accepted {rule}: {reason}" for rule, reason in card.accept.items())
-    yield Lines((*card.notes, *accepted))
+    yield Lines((*card.notes, *accepted), wrap=True)
 
 
 def _cited(number: int, source: Source) -> str:

@@ -1,11 +1,13 @@
 """Elements as aligned lines of text with style words: what table and plain have in common.
 
-A line is never cut. Widths are those of the first 2,000 rows; a wider cell later moves the rest of
-its own line, so that a long list is never held to be measured.
+A line is never cut; long text is wrapped between words where its section allows it. Widths are
+those of the first 2,000 rows; a wider cell later moves the rest of its own line, so that a long
+list is never held to be measured.
 """
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -18,6 +20,7 @@ from specplan.render.look import Look
 
 EDGE = 80
 MEASURED = 2_000
+LEAST, HANG = 20, 4  # of wrapped text: the narrowest it gets, and the indent of what goes on
 
 Segment = tuple[str, Style]
 Line = Sequence[Segment]
@@ -27,7 +30,8 @@ def lines(answer: Answer, look: Look, rule: str = "") -> Iterator[Line]:
     """The page line by line; `rule`, if given, is drawn below the headings of every grid."""
     edge = min(EDGE, look.width or EDGE)
     head = list(_head(answer, edge))
-    paragraphs = chain([head] if head else [], (_drawn(e, rule) for e in elements(answer)))
+    drawn = (_drawn(e, rule, look.width or EDGE) for e in elements(answer))
+    paragraphs = chain([head] if head else [], drawn)
     for number, paragraph in enumerate(paragraphs):
         if number:
             yield []
@@ -61,18 +65,30 @@ def _head(answer: Answer, edge: int) -> Iterator[Line]:
         yield [(shown(text), "dim")]
 
 
-def _drawn(element: Element, rule: str) -> Iterable[Line]:
+def _drawn(element: Element, rule: str, width: int) -> Iterable[Line]:
     match element:
         case Grid():
             return _grid(element, rule)
         case Pairs(pairs):
-            width = max(columns(label) for label, _ in pairs)
+            widest = max(columns(label) for label, _ in pairs)
             return [
-                [(f"  {label}{' ' * (width - columns(label))}  {value}", "")]
+                [(f"  {label}{' ' * (widest - columns(label))}  {value}", "")]
                 for label, value in pairs
             ]
-        case Prose(texts, style):
-            return [[(text, style)] for text in texts]
+        case Prose(texts, style, wrap):
+            parts = chain.from_iterable(_wrapped(t, width) for t in texts) if wrap else texts
+            return [[(text, style)] for text in parts]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most so many characters, unless one word is longer: an address."""
+    return textwrap.wrap(
+        text,
+        max(width, LEAST),
+        subsequent_indent=" " * HANG,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _grid(grid: Grid, rule: str) -> Iterator[Line]:

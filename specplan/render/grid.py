@@ -54,10 +54,11 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Sentences, one a line."""
+    """Sentences, one a line; with `wrap`, those that do not fit go on in the next."""
 
     lines: tuple[str, ...]
     style: Style = ""
+    wrap: bool = False
 
 
 Element = Grid | Pairs | Prose

@@ -24,9 +24,9 @@ def elements(answer: Answer) -> Iterator[Element]:
             case Facts(pairs):
                 if pairs:
                     yield Pairs(tuple((shown(label), shown(value)) for label, value in pairs))
-            case Lines(lines):
+            case Lines(lines, wrap):
                 if lines:
-                    yield Prose(tuple(map(shown, lines)))
+                    yield Prose(tuple(map(shown, lines)), wrap=wrap)
 
 
 def _listing(section: Rows, table: Table) -> Iterator[Grid]:

@@ -167,11 +167,38 @@ def test_what_is_no_card_is_passed_over(tmp_path):
     assert len(catalogue(tmp_path).entries("hardware")) == 12
 
 
-def test_the_last_folder_that_has_an_alias_wins(layers):
-    put(layers["user"], "one", aliases="h100")
-    assert opened(layers).hardware("h100").card.name == "one"
+def test_an_alias_of_two_cards_is_refused_with_both(layers):
+    file = put(layers["user"], "one", aliases="h100")
+    with pytest.raises(InputError) as caught:
+        opened(layers).hardware("h100", Where("--hardware"))
+    assert str(caught.value) == (
+        "--hardware: 'h100' is an alias of 2 cards: "
+        f"h100-sxm (hardware/h100-sxm.yaml) and one ({file}); write a name"
+    )
     put(layers["./specplan.d"], "another", aliases="h100")
-    assert opened(layers).hardware("h100").card.name == "another"
+    assert "is an alias of 3 cards: another (specplan.d/another.yaml) and" in refusal(
+        opened(layers), "h100"
+    )
+    assert opened(layers).hardware("h100-sxm").card.name == "h100-sxm"
+
+
+def test_an_alias_never_wins_over_a_name(tmp_path):
+    put(tmp_path, "mine", aliases="h100-sxm")
+    assert catalogue(tmp_path).hardware("h100-sxm").card.name == "h100-sxm"
+
+
+def test_a_card_keeps_the_aliases_of_those_that_it_hides(layers):
+    put(layers["user"], "h100-sxm", aliases="ours")
+    put(layers["./specplan.d"], "h100-sxm", title="the last")
+    for alias in ("h100", "ours"):
+        assert opened(layers).hardware(alias).card.title == "the last"
+
+
+def test_an_alias_of_a_card_whose_override_is_broken_is_no_way_around_it(tmp_path):
+    file = put(tmp_path, "h100-sxm")
+    file.write_text(file.read_text("utf-8").replace("vendor", "vendour"), "utf-8")
+    message = f"{file}:4:1: unknown key 'vendour'; did you mean 'vendor'?"
+    assert refusal(catalogue(tmp_path), "h100") == message
 
 
 def test_a_name_wins_over_an_alias(tmp_path):
@@ -224,15 +251,13 @@ def test_name_and_file_must_agree():
         "expected 'yours', as its file is called"
     )
     assert refusal(catalogue(), "yours") == message
-    with pytest.raises(InputError, match="calls itself 'mine'"):
-        catalogue().every(Hardware)
+    assert list(map(str, catalogue().shelf(Hardware).broken)) == [message]
 
 
 def test_a_file_name_that_no_card_can_have():
     put(Path("specplan.d"), "mine", stem="My GPU")
-    with pytest.raises(InputError) as caught:
-        catalogue().every(Hardware)
-    assert str(caught.value) == (
+    (broken,) = catalogue().shelf(Hardware).broken
+    assert str(broken) == (
         "specplan.d/My GPU.yaml:2:7: the file name 'My GPU' is no card's name; "
         "expected 'mine', as the card calls itself"
     )
@@ -304,12 +329,85 @@ def test_a_broken_card_is_named_and_does_not_spoil_the_others(tmp_path):
     broken.write_text(broken.read_text("utf-8").replace("vendor", "vendour"), "utf-8")
     store = catalogue(tmp_path)
     assert store.hardware("h100").card.name == "h100-sxm"
-    assert refusal(store, "h10") == "unknown hardware 'h10'; did you mean 'h100'?"
+    assert refusal(store, "h10") == (
+        f"unknown hardware 'h10'; could not be read: {broken}:4:1; did you mean 'h100'?"
+    )
     message = f"{broken}:4:1: unknown key 'vendour'; did you mean 'vendor'?"
     assert refusal(store, "mine") == message
+    shelf = store.shelf(Hardware)
+    assert (len(shelf.cards), list(map(str, shelf.broken))) == (12, [message])
+    assert len(store.every(Hardware)) == 12
+    assert store.shelf(Model).broken == []
+
+
+def test_many_broken_cards_are_counted(tmp_path):
+    for number in range(5):
+        put(tmp_path, f"mine-{number}").write_text("schema: hardware/1\n", "utf-8")
+    named = ", ".join(f"{tmp_path / f'mine-{number}.yaml'}:1:1" for number in range(3))
+    assert f"could not be read: {named} and 2 more;" in refusal(catalogue(tmp_path), "mine")
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("schema: hardware/2", "1:9: schema is 'hardware/2'; expected 'hardware/1'"),
+        ('"schema": hardware', "1:11: schema is 'hardware'; expected 'hardware/1'"),
+        ("schema: hardwrae/1", "1:9: schema is 'hardwrae/1'; expected 'hardware/1'"),
+        ("#" * 5000, "2:1: schema is missing; expected 'hardware/1'"),
+    ],
+)
+def test_a_card_whose_schema_is_unknown_is_not_passed_over(tmp_path, header, said):
+    file = put(tmp_path, "h100-sxm")
+    file.write_text(file.read_text("utf-8").replace("schema: hardware/1", header), "utf-8")
+    store = catalogue(tmp_path)
+    assert refusal(store, "h100") == f"{file}:{said}"
+    assert list(map(str, store.shelf(Hardware).broken)) == [f"{file}:{said}"]
+    assert store.shelf(Model).broken == []
+
+
+def test_a_model_without_a_schema_is_not_passed_over(tmp_path):
+    file = tmp_path / "lm.yaml"
+    file.write_text(MODEL.format(name="lm").replace("schema: model/1\n", ""), "utf-8")
+    (broken,) = catalogue(tmp_path).shelf(Model).broken
+    assert str(broken) == f"{file}:1:1: schema is missing; expected 'model/1'"
+
+
+def denied(monkeypatch, method: str, path: Path) -> None:
+    """Makes a method of Path fail for one path, as it would without the right to look."""
+    real = getattr(Path, method)
+
+    def fail(self: Path, *given: object, **named: object) -> object:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(self, *given, **named)
+
+    monkeypatch.setattr(Path, method, fail)
+
+
+def test_a_file_that_cannot_be_read_may_be_any_card(tmp_path, monkeypatch):
+    file = put(tmp_path, "mine")
+    denied(monkeypatch, "open", file)
+    store = catalogue(tmp_path)
+    message = f"{file}: cannot be read: Permission denied"
+    assert store.hardware("h100").card.name == "h100-sxm"
+    assert refusal(store, "mine") == message
+    for kind in (Hardware, Model):
+        assert list(map(str, store.shelf(kind).broken)) == [message]
+    assert f"unknown hardware 'mime'; could not be read: {file};" in refusal(store, "mime")
+
+
+@pytest.mark.parametrize("method", ["iterdir", "is_file"])
+def test_a_folder_that_cannot_be_read_is_one_line(tmp_path, monkeypatch, method):
+    file = put(tmp_path, "mine")
+    denied(monkeypatch, method, tmp_path if method == "iterdir" else file)
+    message = f"{tmp_path}: cannot be read: Permission denied"
+    assert refusal(catalogue(tmp_path), "h100") == message
+
+
+def test_a_folder_name_that_is_too_long():
     with pytest.raises(InputError) as caught:
-        store.every(Hardware)
-    assert str(caught.value) == message
+        user_folders(["x" * 300])
+    assert str(caught.value) == f"--catalogue: no folder '{'x' * 57}...'"
 
 
 @pytest.mark.parametrize("how", ["SPECPLAN_CATALOGUE", "--catalogue"])

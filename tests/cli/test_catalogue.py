@@ -162,13 +162,41 @@ def test_the_last_catalogue_wins(capsys, tmp_path):
     assert err == f"specplan: {note}\n"
 
 
-@pytest.mark.parametrize("words", [("list",), ("show", "broken")])
-def test_a_broken_card_is_an_error_with_its_place(capsys, tmp_path, words):
+BROKEN = f"specplan: {Path('specplan.d', 'broken.yaml')}:4:1: unknown key 'vendour'; did you mean"
+
+
+def test_a_broken_card_is_an_error_with_its_place(capsys, tmp_path):
     put(tmp_path / "specplan.d", "broken", CARD.replace("vendor", "vendour"))
-    place = Path("specplan.d", "broken.yaml")
-    assert refused(capsys, "hardware", *words) == (
-        f"specplan: {place}:4:1: unknown key 'vendour'; did you mean 'vendor'?"
-    )
+    assert refused(capsys, "hardware", "show", "broken") == f"{BROKEN} 'vendor'?"
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_a_list_has_all_cards_but_the_broken_which_it_names(capsys, tmp_path, quiet):
+    put(tmp_path / "specplan.d", "broken", CARD.replace("vendor", "vendour"))
+    put(tmp_path / "specplan.d", "new", CARD.replace("hardware/1", "hardware/2"))
+    put(tmp_path / "specplan.d", "mine")
+    code, out, err = typed(capsys, "hardware", "list", "-f", "json", *quiet)
+    assert code == 2
+    names = [row["name"] for row in json.loads(out)["rows"]]
+    assert (len(names), "mine" in names) == (13, True)
+    new = f"specplan: {Path('specplan.d', 'new.yaml')}:1:9: schema is 'hardware/2'"
+    assert err.splitlines() == [f"{BROKEN} 'vendor'?", f"{new}; expected 'hardware/1'"]
+    assert typed(capsys, "models", "list", "-f", "csv")[::2] == (0, "")
+    assert typed(capsys, "hardware", "show", "h100")[::2] == (0, "")
+
+
+def test_sources_are_wrapped_for_people_and_whole_for_machines(capsys):
+    _, out, _ = typed(capsys, "hardware", "show", "b200", "h100", "-f", "json")
+    cites = [
+        s["cite"] for card in json.loads(out)["answer"]["cards"] for s in card["card"]["sources"]
+    ]
+    assert max(map(len, cites)) > 80
+    _, out, _ = typed(capsys, "hardware", "show", "h100")
+    sources = out[out.index("[1] ") :].splitlines()
+    assert all(len(line) <= 80 or " " not in line.strip() for line in sources)
+    assert "    compute/accelerator/README.md, whose rows" in out
+    _, markdown, _ = typed(capsys, "hardware", "show", "h100", "-f", "markdown")
+    assert max(map(len, markdown.splitlines())) > 250
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,11 @@ def test_a_folder_that_is_none_leaves_the_packaged_cards(offered):
     assert offered("specplan sweep --catalogue nowhere -g h2") == ["h200-sxm"]
 
 
+def test_a_shell_that_says_nothing_is_told_nothing(tmp_path):
+    said = finished([], tmp_path, variables={"_SPECPLAN_COMPLETE": "complete_bash"})
+    assert said == (2, "", "")
+
+
 def test_closed_sets_are_those_of_the_program():
     assert list(complete.OBJECTIVES) == list(Objective)
     assert list(complete.BUGS) == list(Bug)

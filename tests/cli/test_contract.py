@@ -221,6 +221,17 @@ def test_lists_ranges_and_repeated_options_are_one_axis(capsys):
     assert list(dict.fromkeys(row["batch"] for row in rows)) == ["1", "2", "4"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["-g h100,h100-sxm", "-t llama-3-8b,Meta-Llama-3-8B", "-d ratio:0.1,ratio:0.10,ratio:.1"],
+)
+def test_a_card_named_twice_is_one(capsys, words):
+    said = answered(
+        capsys, ["sweep", "-b", "1", "-a", "0.8", "-k", "1", "-f", "csv", *words.split()]
+    )
+    assert (said.code, len(said.out.splitlines())) == (0, 2)
+
+
 def test_flags_override_the_plan(capsys, plan):
     said = answered(capsys, ["best-k", str(plan), "-b", "16", "-f", "json"])
     envelope = json.loads(said.out)

@@ -59,6 +59,38 @@ def test_an_old_file_survives_a_failure_while_writing(capsys, tmp_path, monkeypa
     assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["hardware", "list", "-o", "x" * 300 + ".csv"],
+        ["sweep", "-o", "file/x.csv"],
+        ["init", "x" * 300 + ".yaml", *PLAN[2:]],
+        ["init", "file/x.yaml", *PLAN[2:]],
+    ],
+)
+def test_a_name_that_cannot_be_written_is_3(capsys, tmp_path, words):
+    (tmp_path / "file").touch()
+    said = answered(capsys, words)
+    assert said.code == 3
+    assert one_line(said).startswith("cannot write ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["best-k", "x" * 300 + ".yaml"], ["hardware", "show", "x" * 300 + ".yaml"]],
+)
+def test_a_name_that_cannot_be_read_is_2(capsys, words):
+    said = answered(capsys, words)
+    assert said.code == 2
+    assert "File name too long" in one_line(said)
+
+
+def test_a_path_that_check_cannot_look_at_is_2(capsys):
+    said = answered(capsys, ["check", "x" * 300])
+    assert said.code == 2
+    assert "File name too long" in said.out
+
+
 def test_an_output_that_is_an_input_is_refused(capsys, plan):
     before = plan.read_bytes()
     said = answered(capsys, ["best-k", "plan.yaml", "-o", "./plan.yaml", "-f", "json"])

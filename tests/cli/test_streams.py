@@ -44,12 +44,19 @@ def test_a_pipe_closed_after_the_first_line(tmp_path):
     assert process.returncode == 141
 
 
-def test_notes_into_a_closed_pipe_are_silent_too(tmp_path):
+UNKNOWN = ["sweep", "-t", "zzzzzz"]
+
+
+@pytest.mark.parametrize(("words", "code"), [(BEST, 0), (UNKNOWN, 2), ([*UNKNOWN, "--debug"], 2)])
+def test_a_stderr_that_nobody_reads_does_not_change_the_answer(tmp_path, words, code):
+    whole = finished(words, tmp_path).out
     reader, writer = os.pipe()
     os.close(reader)
-    said = finished(BEST, tmp_path, stderr=writer)
+    closed = finished(words, tmp_path, stderr=writer)
     os.close(writer)
-    assert said.code == 141
+    with Path("/dev/full").open("w") as full:
+        said = finished(words, tmp_path, stderr=full)
+    assert closed == said == (code, whole, "")
 
 
 @pytest.mark.parametrize("words", PRINTING.values(), ids=list(PRINTING))
@@ -69,15 +76,17 @@ def close_stdout() -> None:
     os.close(1)
 
 
-def interrupted(words: list[str], folder: Path, begun, **options) -> tuple[int, str]:
-    """Exit code and stderr of a run that gets Ctrl-C once `begun()` is true."""
+def interrupted(
+    words: list[str], folder: Path, begun, number: int = signal.SIGINT, **options
+) -> tuple[int, str]:
+    """Exit code and stderr of a run that gets Ctrl-C, or another signal, once `begun()` is true."""
     # A child begins with what its parent ignores, and a job in the background ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with started(words, folder, **options) as process:
         signal.signal(signal.SIGINT, before)
         while not begun() and process.poll() is None:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=60)
     return process.returncode, err
 
@@ -88,6 +97,16 @@ def test_ctrl_c_is_130_and_leaves_no_file(tmp_path):
     words = [*ENDLESS, "-o", str(folder / "x.csv")]
     code, err = interrupted(words, tmp_path, lambda: any(folder.iterdir()))
     assert (code, err) == (130, "")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_it_leaves_no_file(tmp_path, number):
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    words = [*ENDLESS, "-o", str(folder / "x.csv")]
+    code, err = interrupted(words, tmp_path, lambda: any(folder.iterdir()), number)
+    assert (code, err) == (-number, "")
     assert list(folder.iterdir()) == []
 
 
@@ -131,6 +150,36 @@ def test_a_folder_that_is_gone(tmp_path):
     gone.mkdir()
     said = finished(["sweep", "-q"], tmp_path, preexec_fn=lambda: leave(gone))
     assert (said.code, said.err) == (0, "")
+
+
+GONE = [
+    (["check"], 2, "no plan in ."),
+    (["check", "/dev/null"], 2, ""),
+    (["sweep", "-o", "x.csv"], 3, "cannot write x.csv: No such file or directory"),
+    (["best-k", "plan.yaml"], 2, "plan.yaml: no such file"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "message"), GONE)
+def test_a_folder_that_is_gone_is_not_blamed_on_standard_output(tmp_path, words, code, message):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    said = finished(words, tmp_path, preexec_fn=lambda: leave(gone))
+    assert said.code == code
+    assert message in said.out + said.err
+    assert "standard output" not in said.err
+
+
+def test_a_current_folder_that_is_gone_is_said(monkeypatch, capsys):
+    def gone() -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("specplan.cli.run._answer", lambda _: gone())
+    assert answered(capsys, ["check"]) == (
+        2,
+        "",
+        "specplan: the current folder is gone; change to one that exists\n",
+    )
 
 
 def leave(folder: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 
 import pytest
 from typed import ANSI, answered, terminal
 
-from specplan.cli import show
+from specplan.cli import show, trust
 from specplan.cli.options import Out
 from specplan.cli.run import run
 from specplan.cli.show import look
@@ -81,6 +82,23 @@ def test_a_long_sweep_counts_its_rows_on_a_terminal(monkeypatch, capsys, long_sw
     shown = shown_while(monkeypatch, long_sweep, "stderr")
     assert "40/40" in ANSI.sub("", shown)
     assert len(capsys.readouterr().out.splitlines()) == 41
+
+
+@pytest.mark.parametrize("wish", ["never", "auto"])
+def test_the_bar_has_the_colour_that_is_wished(monkeypatch, long_sweep, wish):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = shown_while(monkeypatch, [*long_sweep, "--color", wish], "stderr")
+    assert "40/40" in ANSI.sub("", shown)
+    assert bool(re.search(r"\x1b\[[0-9;]*m", shown)) == (wish == "auto")
+
+
+def test_many_trials_are_counted_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(trust, "LONG_TRIALS", 10_000)
+    words = ["exactness", "--trials", "10000"]
+    assert "90000/90000" in ANSI.sub("", shown_while(monkeypatch, words, "stderr"))
+    assert shown_while(monkeypatch, [*words, "-q"], "stderr") == ""
+    monkeypatch.setattr(trust, "LONG_TRIALS", 10_001)
+    assert shown_while(monkeypatch, words, "stderr") == ""
 
 
 def test_no_bar_when_quiet(monkeypatch, long_sweep):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from specplan.errors import Refused, UsageError
-from specplan.physics import rule as rule_module
+from specplan.physics import trials
 from specplan.physics.chance import FALSE_ALARM, chi_square_tail, pearson
 from specplan.physics.rounds import (
     REFERENCE_DRAFT_MARKOV,
@@ -142,7 +142,7 @@ def test_a_draft_equal_to_its_target_hides_every_bug_but_the_ones_that_redraw():
 
 
 def test_chunks_add_up(monkeypatch):
-    monkeypatch.setattr(rule_module, "_CHUNK", 777)
+    monkeypatch.setattr(trials, "_CHUNK", 777)
     assert rounds(TARGET, DRAFT, 2, 100_001, rng()).passed
     assert tokens_per_pass(1.0, 3, 10_001, rng()).mean == 4.0
 

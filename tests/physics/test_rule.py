@@ -7,6 +7,7 @@ import pytest
 
 from specplan.errors import Refused, SpecplanError, UsageError
 from specplan.physics import rule as rule_module
+from specplan.physics import trials
 from specplan.physics.chance import mean_tv, tv_margin
 from specplan.physics.rule import (
     PLANTED_TEMPERATURE,
@@ -189,7 +190,7 @@ def test_the_tables_of_a_bug_differ_from_the_right_ones_only_where_it_acts():
 
 
 def test_chunks_change_nothing_but_the_order_of_draws(monkeypatch):
-    monkeypatch.setattr(rule_module, "_CHUNK", 999)
+    monkeypatch.setattr(trials, "_CHUNK", 999)
     found = single(P, Q, 100_001, rng())
     assert found.histogram.sum() == 100_001
     assert found.passed

@@ -10,6 +10,7 @@ import pytest
 import worlds
 
 from specplan.domain.acceptance import Alpha
+from specplan.questions import arms as comparing
 from specplan.questions.memory import memory
 
 NO_ALPHA = {"acceptance": ()}
@@ -121,6 +122,22 @@ def test_arms_of_each_acceptance_and_k():
     axes = {"acceptance": (Alpha(0.3), Alpha(0.9)), "k": (1, 4)}
     found = memory(worlds.scenario(worlds.PAIR, **axes)).value.arms
     assert [(a.alpha, a.k) for a in found] == list(product((0.3, 0.9), (1, 4)))
+
+
+def test_arms_do_not_depend_on_what_is_timed_together(monkeypatch):
+    axes = {"acceptance": (Alpha(0.3), Alpha(0.9)), "context": (100.0, 1000.0, 1e6, 3000.0)}
+    whole = memory(worlds.scenario(worlds.PAIR, worlds.FREE, **axes)).value.arms
+    assert len(whole) == 2 * 3 * 2
+    assert len({arm.k for arm in whole}) > 1
+    monkeypatch.setattr(comparing, "_CELLS", 1)
+    assert memory(worlds.scenario(worlds.PAIR, worlds.FREE, **axes)).value.arms == whole
+    alone = [
+        memory(worlds.scenario(case, acceptance=(a,), context=(c,))).value.arms
+        for case in (worlds.PAIR, worlds.FREE)
+        for c in (100.0, 1000.0, 3000.0)
+        for a in axes["acceptance"]
+    ]
+    assert tuple(arm for (arm,) in alone) == whole
 
 
 def test_plain_decoding_needs_no_drafter():

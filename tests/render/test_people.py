@@ -53,6 +53,24 @@ def best_k(*, title="k = 5: 2.43x", says="vllm estimate, within 6%", **view):
     )
 
 
+LONG = "[1] one two three four five six seven https://a.example/longer-than-any-line-of-this/page"
+WRAPPED = """\
+[1] one two three four
+    five six seven
+    https://a.example/longer-than-any-line-of-this/page
+next
+"""
+
+
+def test_text_is_wrapped_where_its_section_allows_it(draw):
+    sections = (Lines((LONG, "next"), wrap=True),)
+    wrapped = best_k(title="", says="", caption=(), sections=sections)
+    assert draw(wrapped, "plain", Look(width=24)) == WRAPPED
+    assert draw(wrapped, "plain") == WRAPPED.replace("four\n    five", "four five")
+    as_it_is = best_k(title="", says="", caption=(), sections=(Lines((LONG, "next")),))
+    assert draw(as_it_is, "plain", Look(width=24)) == f"{LONG}\nnext\n"
+
+
 def test_plain(draw):
     assert (
         draw(best_k(), "plain")
