@@ -41,12 +41,18 @@ def counted(
             where=Where("--k"),
             expected="one k, such as -k 4",
         )
+    if used[0] and drafted % used[0]:
+        raise UsageError(
+            f"{drafted:,} drafted tokens are no whole number of rounds of k = {used[0]}",
+            where=Where("--drafted"),
+            expected=f"a multiple of {used[0]}: engines count k tokens for every round",
+        )
     alpha = alpha_from_counts(accepted, drafted, used[0])
     values = {"accepted": accepted, "drafted": drafted, "k_in_use": used[0]}
-    note = (
-        f"{accepted:,} of {drafted:,} drafted at k = {used[0]} is alpha {alpha.alpha:.3f}, not "
-        f"{accepted / drafted:.3f}: drafts after a rejection were never tried"
-    )
+    note = f"{accepted:,} of {drafted:,} drafted at k = {used[0]} is alpha {alpha.alpha:.3f}"
+    if 0 < accepted < drafted and used[0] > 1:
+        rate = f"{accepted / drafted:.3f}"
+        note += f", not {rate}: drafts after a rejection were never tried"
     return Counted(
         flags=asked | {"acceptance": (f"{alpha.alpha!r}{grammar.UNCERTAIN}{alpha.sd!r}",)},
         inputs={name: Input(value=value, origin="flag") for name, value in values.items()},

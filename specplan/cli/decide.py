@@ -11,6 +11,7 @@ from specplan.cli import complete
 from specplan.cli.help import Command
 from specplan.cli.options import Candidates, Load, Out, PlanFile, What, command, typed
 from specplan.cli.values import number, whole
+from specplan.errors import UsageError
 
 Mix = Annotated[
     list[str] | None,
@@ -112,6 +113,7 @@ def best_k(
     from specplan.cli.plans import catalogue_of, plan_of
     from specplan.cli.scenario import build
     from specplan.cli.show import show
+    from specplan.domain.scenario import Input
     from specplan.questions.best_k import best_k as question
 
     asked = counted(typed(what, load), accepted, drafted)
@@ -123,7 +125,11 @@ def best_k(
         k_max=candidates.k_max,
         mix=mix or (),
     )
-    inputs, notes = {**scenario.inputs, **asked.inputs}, (*scenario.notes, *asked.notes)
+    more = {"objective": Input(value=objective, origin="flag")} if objective != "latency" else {}
+    if need is not None:
+        more["need"] = Input(value=need, origin="flag")
+    inputs = {**scenario.inputs, **asked.inputs, **more}
+    notes = (*scenario.notes, *asked.notes)
     scenario = replace(scenario, inputs=inputs, notes=notes)
     return show(question(scenario, objective=objective, need=need), out)
 
@@ -161,4 +167,6 @@ def memory(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
         plan=plan_of(plan),
         needs=("target", "draft", "hardware"),
     )
+    if load.k and not scenario.acceptance:
+        raise UsageError("-k needs an acceptance: the speedup depends on both", hint="add -a 0.7")
     return show(question(scenario), out)

@@ -63,7 +63,7 @@ def lengths(texts: Sequence[str]) -> tuple[int, ...]:
     except SpecplanError as error:
         word = visible(",".join(texts), 60)
         raise UsageError(
-            f"k: '{word}' is no number or range",
+            f"k '{word}' is no number or range",
             expected="4, 1,16, 1:8 or 1:256:x2, or best, gate",
             hint=error.hint,
         ) from None
@@ -123,6 +123,8 @@ def mix_part(text: str) -> dict[str, str]:
                 where=Where("--mix"),
                 expected=MIX_FORM,
             )
+        if key in found or {key, *found} >= {"alpha", "acceptance"}:
+            raise UsageError(f"{key} is said twice", where=Where("--mix"), expected=MIX_FORM)
         found[key] = value
     return found
 
@@ -133,13 +135,20 @@ def part(keys: Mapping[str, str], base: Mapping[str, Sequence[str]]) -> Part:
     if not 0 < weight <= MOST_WEIGHT:
         expected = f"more than 0, at most {MOST_WEIGHT:g}"
         raise UsageError(f"weight {weight:g} is no share", expected=expected, hint=MIX_FORM)
-    alpha = keys.get("acceptance", keys.get("alpha"))
+    alpha: Alpha = _one("acceptance", acceptances, part_text(keys, "acceptance"), base)
+    if alpha.sd:
+        raise UsageError(f"a part of a mix takes one alpha, not {alpha}", expected=MIX_FORM)
     return Part(
         weight=weight,
-        batch=_one("batch", batches, keys.get("batch"), base),
-        context=_one("context", contexts, keys.get("context"), base),
-        acceptance=_one("acceptance", acceptances, alpha, base),
+        batch=_one("batch", batches, part_text(keys, "batch"), base),
+        context=_one("context", contexts, part_text(keys, "context"), base),
+        acceptance=alpha,
     )
+
+
+def part_text(keys: Mapping[str, str], name: str) -> str | None:
+    """What a part of a mix says of an axis."""
+    return keys.get(name, keys.get("alpha") if name == "acceptance" else None)
 
 
 def _one(name: str, parse, text: str | None, base: Mapping[str, Sequence[str]]):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202

@@ -169,9 +169,9 @@ class Candidates:
     title: ClassVar[str] = Load.title
 
     k_max: Annotated[
-        int,
-        typer.Option("--k-max", metavar="N", help="Longest draft.", parser=whole("--k-max")),
-    ] = 16
+        int | None,
+        typer.Option("--k-max", metavar="N", help="Longest draft; 16.", parser=whole("--k-max")),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

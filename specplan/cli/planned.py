@@ -54,6 +54,9 @@ def planned(plan: PlanRead) -> dict[str, Given]:
     if workload is not None:
         take("batch", workload.batch, ("workload", "batch"))
         take("context", workload.context, ("workload", "context"))
+        for key in ("isl", "osl"):
+            text = getattr(workload, key)
+            take(key, None if text is None else (str(text),), ("workload", key))
         take("acceptance", workload.alpha, ("workload", "alpha"))
         if workload.acceptance is not None:
             take("acceptance", (workload.acceptance,), ("workload", "acceptance"))

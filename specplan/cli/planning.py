@@ -92,8 +92,12 @@ class Planning:
 
     def _workload(self) -> Iterator[Entry]:
         yield Entry("batch", _one_or_all(_items(self.flags.get("batch", (DEFAULTS["batch"],)))))
-        context = _items(self.flags.get("context", (DEFAULTS["context"],)))
-        yield Entry("context", _one_or_all(context))
+        if "isl" in self.flags:
+            yield Entry("isl", self.flags["isl"][0], "prompt tokens")
+            yield Entry("osl", self.flags["osl"][0], "output tokens; times are at half of them")
+        else:
+            context = _items(self.flags.get("context", (DEFAULTS["context"],)))
+            yield Entry("context", _one_or_all(context))
         alphas = _items(self.flags["acceptance"])
         yield Entry("acceptance" if len(alphas) == 1 else "alpha", _one_or_all(alphas))
 

@@ -6,7 +6,7 @@ every keyword is an option, every value its text or number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from specplan.catalogue.folders import user_folders
@@ -14,7 +14,7 @@ from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
-from specplan.domain.scenario import Part, Scenario
+from specplan.domain.scenario import Input, Part, Scenario
 from specplan.errors import UsageError, Where, placed, unknown
 
 # The scenario that sweep has of its own: the article's table.
@@ -26,6 +26,7 @@ GOLDEN = {
     "acceptance": "0.6,0.8",
     "k": "1,2,4,6,8",
 }
+LONGEST = 16  # drafts that a best k is chosen from, unless --k-max says otherwise
 DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
 OPTIONS = (
     *("target", "draft", "hardware", "tp", "draft_tp", "engine"),
@@ -52,7 +53,7 @@ def load(*folders: str) -> Catalogue:
 def scenario(
     *,
     catalogue: Catalogue | None = None,
-    k_max: int = 16,
+    k_max: int | None = None,
     mix: Sequence[str] = (),
     **options: str | float | Iterable[str | float],
 ) -> Scenario:
@@ -63,15 +64,24 @@ def scenario(
     what `load` returns.
     """
     typed = {
-        "acceptance" if name == "alpha" else name: (str(value),)
-        if isinstance(value, str) or not isinstance(value, Iterable)
-        else tuple(map(str, value))
+        "acceptance" if name == "alpha" else name: _texts(name, value)
         for name, value in options.items()
     }
     for name in typed:
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
     return build(typed, catalogue=catalogue or load(), k_max=k_max, mix=mix)
+
+
+def _texts(name: str, value: str | float | Iterable[str | float]) -> tuple[str, ...]:
+    """An option's value in the grammar; a list of numbers is read as one axis."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (str(value),)
+    items = tuple(value)
+    if not items:
+        raise UsageError(f"{name} is empty", expected="a value, or several")
+    numbers = not any(isinstance(item, str) for item in items)
+    return (",".join(map(str, items)),) if numbers else tuple(map(str, items))
 
 
 def build(
@@ -82,16 +92,14 @@ def build(
     defaults: Mapping[str, str] | None = None,
     needs: Iterable[str] = ("target", "draft", "hardware", "acceptance"),
     unused: Collection[str] = ("k",),
-    k_max: int = 16,
+    k_max: int | None = None,
     mix: Sequence[str] = (),
 ) -> Scenario:
     """The scenario asked for; an error names the option or the line that is at fault.
 
     `unused` are axes whose defaults the question does not rest on.
     """
-    if not 1 <= k_max <= grammar.LARGEST_K:
-        expected = f"1 to {grammar.LARGEST_K}"
-        raise UsageError(f"{k_max} is out of range", where=Where("--k-max"), expected=expected)
+    longest = _longest(k_max)
     asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
     mixed = bool(mix or mixes(plan))
     missing = [n for n in needs if n not in asked and not (n == "acceptance" and mixed)]
@@ -99,20 +107,48 @@ def build(
         raise _missing(missing)
     resolver = Resolver(catalogue, asked)
     setups = resolver.setups()
-    notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused})]
-    parts = _parts(mix, plan, asked)
+    parts, own = _parts(mix, plan, asked)
+    notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
+    k = resolver.axis("k", grammar.lengths)
+    if k and k_max is not None:
+        raise UsageError("--k-max is not used beside a list of -k", hint="leave out one of them")
     return Scenario(
         setups=setups,
         batch=resolver.axis("batch", grammar.batches),
         context=resolver.axis("context", grammar.contexts),
         acceptance=resolver.axis("acceptance", grammar.acceptances),
-        k=resolver.axis("k", grammar.lengths),
-        k_max=k_max,
+        k=k,
+        k_max=longest,
         growth=_growth(asked),
         parts=parts,
-        inputs=resolver.inputs,
+        inputs={**resolver.inputs, **dict(_more_inputs(asked, k_max, mix, plan))},
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _longest(k_max: int | None) -> int:
+    """The longest draft to try."""
+    if k_max is None:
+        return LONGEST
+    if not 1 <= k_max <= grammar.LARGEST_K:
+        expected = f"1 to {grammar.LARGEST_K}"
+        raise UsageError(f"{k_max} is out of range", where=Where("--k-max"), expected=expected)
+    return k_max
+
+
+def _more_inputs(
+    asked: Mapping[str, Given], k_max: int | None, mix: Sequence[str], plan: PlanRead | None
+) -> Iterator[tuple[str, Input]]:
+    """What the answer rests on beside cards and axes."""
+    for name in ("isl", "osl"):
+        if name in asked:
+            yield name, Input(value=",".join(asked[name].texts), origin=asked[name].origin)
+    if k_max is not None:
+        yield "k_max", Input(value=k_max, origin="flag")
+    if mix:
+        yield "mix", Input(value="; ".join(mix), origin="flag")
+    elif mixes(plan) and plan is not None:
+        yield "mix", Input(value=len(mixes(plan)), origin=plan.document.name)
 
 
 def _missing(names: Sequence[str]) -> UsageError:
@@ -131,7 +167,12 @@ def _merge(
     if plan is not None:
         asked.update(planned(plan))
     asked.update({n: Given(tuple(t), "flag", Where(_flag(n))) for n, t in flags.items()})
-    if "isl" in asked or "osl" in asked:
+    lengths = [asked[n] for n in ("isl", "osl") if n in asked]
+    context = asked["context"].origin
+    if context == "flag" and lengths and all(given.origin != "flag" for given in lengths):
+        for name in ("isl", "osl"):
+            asked.pop(name, None)
+    elif lengths:
         asked["context"] = _from_lengths(asked)
     return asked
 
@@ -144,7 +185,7 @@ def _from_lengths(asked: Mapping[str, Given]) -> Given:
     """Context from prompt and output lengths: the average over the output, n + m/2."""
     if not ("isl" in asked and "osl" in asked):
         raise UsageError("--isl and --osl go together", hint="or give --context")
-    if asked["context"].origin == "flag":
+    if asked["context"].origin == asked["isl"].origin:
         raise UsageError("--context and --isl/--osl say the same twice", hint="give one of them")
     prompt, output = _one_length(asked, "isl"), _one_length(asked, "osl")
     return Given((repr(prompt + output / 2),), "isl and osl", Where("--isl"))
@@ -174,7 +215,8 @@ def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]
 
 def _parts(
     mix: Sequence[str], plan: PlanRead | None, asked: Mapping[str, Given]
-) -> tuple[Part, ...]:
+) -> tuple[tuple[Part, ...], set[str]]:
+    """The workloads of a mix, and the axes that each of them has for itself."""
     typed = [grammar.mix_part(text) for text in mix]
     from_plan = [
         {f.name: str(v) for f in fields(p) if (v := getattr(p, f.name)) is not None}
@@ -182,5 +224,14 @@ def _parts(
     ]
     base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
     where = Where("--mix") if typed or plan is None else plan.document.where(("workload", "mix"))
+    said = typed or from_plan
     with placed(where):
-        return tuple(grammar.part(p, base) for p in (typed or from_plan))
+        parts = tuple(grammar.part(p, base) for p in said)
+    own = {n for n in base if said and all(grammar.part_text(p, n) is not None for p in said)}
+    for name in own:
+        if asked[name].origin == "flag":
+            raise UsageError(
+                f"{_flag(name)} is not used: every part of the mix has its own",
+                hint="leave it out, or leave it to the mix",
+            )
+    return parts, own

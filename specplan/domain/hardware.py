@@ -66,5 +66,5 @@ class Hardware(Strict):
         reason = self.unsupported.get(stored, f"its card has rates for {', '.join(self.rates)}")
         raise Refused(
             f"{self.name} has no rate for {stored} weights",
-            hint=f"{reason}; choose another --dtype",
+            hint=f"{reason}; choose another dtype",
         )

@@ -41,10 +41,14 @@ class MixPart(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload(Strict):
-    """Batch, context and acceptance as axes; or a mix of workloads that share one server."""
+    """Batch, context and acceptance as axes; or a mix of workloads that share one server. Prompt
+    and output tokens, `isl` and `osl`, say the context in another way.
+    """
 
     batch: Axis | None = None
     context: Axis | None = None
+    isl: AxisItem | None = None
+    osl: AxisItem | None = None
     acceptance: AxisItem | None = None
     alpha: Axis | None = None
     mix: Annotated[tuple[MixPart, ...], MinLen(1), MaxLen(100)] | None = None

@@ -86,7 +86,8 @@ def below(acceptance: Alpha, threshold: float) -> float:
 class Uncertain:
     """What an uncertain alpha does to a choice among candidates.
 
-    `low` and `high` bound the speedup with INTERVAL's probability; regrets are averages over NODES
+    `low` and `high` bound the speedup with INTERVAL's probability at least, and hold the one at
+    alpha itself; regrets are averages over NODES
     equally likely alphas.
     """
 
@@ -110,6 +111,8 @@ def under_uncertainty(
     regret = (speedups.max(axis=1, keepdims=True) - speedups).mean(axis=0)
     tail = (1 - INTERVAL) / 2
     ends = alpha_quantiles(acceptance, (tail, 1 - tail))  # speedup rises with alpha
+    # A law cut at 0 or 1 leaves its own centre in a tail; the speedup at alpha belongs to the rest.
+    ends = np.array([min(ends[0], acceptance.alpha), max(ends[1], acceptance.alpha)])
     low, high = expected_tokens(ends, k[chosen]) * gain[chosen]
     break_even = float(alpha_for_tokens(1 / gain[chosen], k[chosen]))
     least = int(np.argmin(regret))

@@ -111,6 +111,15 @@ def best_k(
         return best_for_mix(scenario)
     if need is not None and goal is not Objective.LATENCY:
         raise UsageError("--need is a speedup at the batch asked", hint="leave out --objective")
+    if need is not None and scenario.acceptance[0].sd:
+        raise UsageError(
+            f"--need takes one alpha, not {scenario.acceptance[0]}", hint="leave out the +-"
+        )
+    if need is not None and scenario.setups[0].draft.max_k == 0:
+        raise UsageError(
+            "--need asks what a drafter must reach, and none drafts",
+            hint="leave out --draft, or name one",
+        )
     if scenario.workloads > 1:
         if need is not None:
             raise UsageError(f"--need is about one workload, not {scenario.workloads}")
@@ -128,6 +137,11 @@ def best_k(
         notes=scenario.notes,
         ok=value.choice.fits and (value.need is None or value.need.reachable),
     )
+
+
+def _whole(value: float) -> float:
+    """A count as an integer, where it is one."""
+    return int(value) if float(value).is_integer() else value
 
 
 def _objective(name: str) -> Objective:
@@ -158,8 +172,8 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         draft=setup.draft.label,
         hardware=setup.hardware.name,
         tp=setup.tp,
-        batch=batch,
-        context=point.context,
+        batch=_whole(batch),
+        context=_whole(point.context),
         alpha=point.acceptance.alpha,
         objective=str(objective),
         k=k,
@@ -238,7 +252,7 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
             "hardware": point.setup.hardware.name,
             "tp": point.setup.tp,
             "batch": int(point.batch),
-            "context": point.context,
+            "context": _whole(point.context),
             "alpha": point.acceptance.alpha,
             "k": k,
             "speedup": float(w.speedup[i]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
 from specplan.questions.common import alpha_words, dtype_words, percent, times
 from specplan.questions.grids import ROUND_COLUMNS, SETUP_COLUMNS, WORKLOAD_COLUMNS
-from specplan.questions.memory import memory_line
+from specplan.questions.memory import drafter_words, sequences_words
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         ("margin", _margin(choice)),
         ("acceptance", _acceptance(value)),
         ("load", load_words(value.load, drafts=choice.k > 0)),
-        ("memory", "drafter " + memory_line(value.memory)),
+        ("memory", f"drafter {drafter_words(value.memory)}"),
+        ("", sequences_words(value.memory)),
         ("binds", _binds(choice)),
         ("arithmetic", f"{times(value.flops_per_token)} the FLOP per token of plain decoding"),
     ]
@@ -124,7 +125,7 @@ def _acceptance(value: BestK) -> str:
             f"(alpha {alpha_words(choice.break_even_alpha)})"
         )
     span = f"{alpha_words(value.alpha_low)}-{alpha_words(value.alpha_high)}"
-    return f"{lost}; k={choice.k} is best for alpha {span}"
+    return f"{lost}; k={choice.k} best for alpha {span}"
 
 
 def load_words(load: Load, *, drafts: bool) -> str:
@@ -132,13 +133,14 @@ def load_words(load: Load, *, drafts: bool) -> str:
     end = f"memory ends at batch {load.largest_batch:,}"
     if load.largest_batch < 1:
         return "no sequence fits"
-    if load.scanned_to < load.largest_batch:
-        end += f" (scanned to {load.scanned_to:,})"
-    return f"{crossing_words(load.crossings)}; {end}" if drafts else end
+    capped = load.scanned_to if load.scanned_to < load.largest_batch else 0
+    return f"{crossing_words(load.crossings, capped)}; {end}" if drafts else end
 
 
-def crossing_words(found: tuple[Crossing, ...]) -> str:
-    """Where the speedup crosses 1."""
+def crossing_words(found: tuple[Crossing, ...], capped: int = 0) -> str:
+    """Where the speedup crosses 1; `capped` is the last batch tried where larger ones fit."""
+    if not found and capped:
+        return f"pays up to batch {capped:,}, the last tried"
     if not found:
         return "pays at every batch that fits"
     return ", ".join(f"{'pays' if c.pays else 'loses'} from batch {c.batch:,}" for c in found)

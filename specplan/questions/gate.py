@@ -167,6 +167,8 @@ def _verdict(value: Gate) -> str:
     if not value.ranges:
         return "Nothing to gate"
     if not off:
+        if value.scanned_to < value.largest_batch:
+            return f"Speculation pays at every batch up to {value.scanned_to:,}, the last tried"
         return "Speculation pays at every batch that fits"
     if len(off) == len(value.ranges):
         return "Speculation never pays"
@@ -179,7 +181,10 @@ def _verdict(value: Gate) -> str:
 
 def _fixed_facts(value: Gate) -> Iterator[tuple[str, str]]:
     """What each fixed k does; neighbours that do the same share a line."""
-    for words, alike in groupby(value.fixed, key=lambda fixed: crossing_words(fixed.crossings)):
+    capped = value.scanned_to if value.scanned_to < value.largest_batch else 0
+    for words, alike in groupby(
+        value.fixed, key=lambda fixed: crossing_words(fixed.crossings, capped)
+    ):
         k = [fixed.k for fixed in alike]
         yield f"k={k[0]}{f'-{k[-1]}' if len(k) > 1 else ''} throughout", words
 

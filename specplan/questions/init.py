@@ -9,7 +9,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from specplan.domain.answer import Answer, Basis, Lines, Table, View
 from specplan.domain.scenario import Scenario
-from specplan.errors import UsageError
 from specplan.questions.facts import facts_of
 from specplan.questions.weigh import lengths
 from specplan.rules.expected import Facts
@@ -47,10 +46,6 @@ def first_misfit(points: Sequence[Facts]) -> Facts | None:
 
 def points_in(scenario: Scenario) -> list[Facts]:
     """The facts of each point of the scenario."""
-    if scenario.growth:
-        raise UsageError(
-            "a plan has one context", hint="give --context in place of --isl and --osl"
-        )
     return facts_of(scenario)
 
 

@@ -175,15 +175,27 @@ def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: 
 
 def memory_line(bill: MemoryBill) -> str:
     """The bill in one line."""
+    return f"{drafter_words(bill)}; {sequences_words(bill)}"
+
+
+def drafter_words(bill: MemoryBill) -> str:
+    """What the drafter takes."""
+    return (
+        f"{people(bill.draft_weights_bytes, 'B')} + "
+        f"{people(bill.draft_kv_bytes_per_token, 'B')} KV/token"
+    )
+
+
+def sequences_words(bill: MemoryBill) -> str:
+    """How many sequences fit without and with the drafter."""
     lost = "none fits"
     if bill.largest_batch_plain:
         lost = (
             f"-{bill.sequences_lost:,}, {percent(bill.sequences_lost / bill.largest_batch_plain)}"
         )
     return (
-        f"{people(bill.draft_weights_bytes, 'B')} + "
-        f"{people(bill.draft_kv_bytes_per_token, 'B')} KV/token; {bill.largest_batch_plain:,} -> "
-        f"{bill.largest_batch:,} sequences of {people(bill.context, 'tokens')} ({lost})"
+        f"{bill.largest_batch_plain:,} -> {bill.largest_batch:,} sequences of "
+        f"{people(bill.context, 'tokens')} ({lost})"
     )
 
 

@@ -192,10 +192,6 @@ def test_a_workload_that_does_not_fit_gets_no_plan(capsys):
     [
         (f"plan {PAIR}", "'plan' is no name of a plan; expected one that ends in .yaml"),
         (
-            f"plan.yaml {PAIR} --isl 100 --osl 10",
-            "a plan has one context; give --context in place of --isl and --osl",
-        ),
-        (
             "plan.yaml -t llama-3-8b -d free -g h100",
             "--acceptance: how likely is a draft token accepted?; expected alpha such as 0.7; "
             "write -a 0.7 or a range",

@@ -65,13 +65,13 @@ def test_a_need_is_no_other_objective():
 
 @pytest.mark.parametrize("question", [specplan.sweep, specplan.memory, specplan.gate])
 def test_a_grid_question_takes_no_mix(question):
-    mixed = scene(mix=["3,alpha=0.8", "1,alpha=0.5"])
+    mixed = scene(mix=["3", "1,alpha=0.5"])
     with pytest.raises(UsageError, match="takes no mix"):
         question(mixed)
 
 
 def test_a_mix_says_which_part_does_not_fit():
-    answer = best_k(scene(mix=["3,alpha=0.8", "1,alpha=0.5,batch=400"]))
+    answer = best_k(scene(mix=["3", "1,alpha=0.5,batch=400"]))
     assert [part.fits for part in answer.value.parts] == [True, False]
     assert not answer.ok
     assert answer.view.sections[0].columns[-1] == "fits"

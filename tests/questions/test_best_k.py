@@ -257,8 +257,8 @@ def test_what_is_out_of_reach():
     need = best_k(worlds.scenario(worlds.PAIR), need=7.0).value.need
     assert need.alpha is None  # even 17 tokens cost 2.6 plain steps
     assert (need.draft_step_s, need.cost_ratio) == (None, None)
-    nothing = best_k(worlds.scenario(worlds.PLAIN), need=1.5).value.need
-    assert (nothing.alpha, nothing.draft_step_s) == (None, None)
+    with pytest.raises(UsageError, match="and none drafts"):
+        best_k(worlds.scenario(worlds.PLAIN), need=1.5)
 
 
 def test_a_need_is_about_one_workload():
