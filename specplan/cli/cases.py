@@ -9,16 +9,19 @@ from pathlib import PurePath
 from specplan.catalogue.read import Document
 from specplan.catalogue.store import Catalogue, Loaded, is_path
 from specplan.cli import grammar
-from specplan.cli.planned import PlanRead, mixes
+from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.scenario import build
 from specplan.domain.drafter import DRAFTERS
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.plan import At
+from specplan.domain.scenario import Scenario
 from specplan.errors import InputError, Where, placed
 from specplan.questions.verdicts import Case, Expectation, Narrowed, Outcome, Used, Value
 from specplan.rules import Finding
-from specplan.rules.cards import OVERRIDE, check_hardware, check_model
+from specplan.rules.cards import check_hardware, check_model
+from specplan.rules.names import OVERRIDE
+from specplan.rules.plans import UNGUARDED
 
 _NEEDED = {
     "target": "a model such as llama-3-8b",
@@ -57,8 +60,11 @@ def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
     head = document.where(("schema",), key=True)
     _complete(read)
     library.given.clear()
+    given = planned(read)
     with placed(document.where(("workload", "mix")) if mixes(read) else head):
         scenario = build({}, catalogue=library, plan=read)
+    _refuse_k(scenario, given.get("k"))
+    workload = document.where(("workload",), key=True)
     case = Case(
         file=document.name,
         sha256=document.sha256,
@@ -66,15 +72,16 @@ def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
         scenario=scenario,
         expectations=tuple(_expectations(read)),
         used=tuple(_used(library)),
+        places={"workload": workload, **{key: axis.where for key, axis in given.items()}},
     )
-    return case, list(_overriding(library))
+    return case, [*_overriding(library), *_idle(read)]
 
 
 def _complete(read: PlanRead) -> None:
     """Refuses a plan that leaves open what nobody can guess."""
     for key, expected in _NEEDED.items():
         if getattr(read.plan, key) is None:
-            where = read.document.where(())
+            where = read.document.where((key,))
             raise InputError(f"missing key '{key}'", where=where, expected=expected)
     load = read.plan.workload
     if load is None or (load.acceptance is None and load.alpha is None and not load.mix):
@@ -83,6 +90,34 @@ def _complete(read: PlanRead) -> None:
             where=read.document.where(("workload",), key=True),
             expected="an acceptance such as 0.7",
         )
+    common = load.acceptance is not None or load.alpha is not None
+    for number, part in enumerate(load.mix or ()):
+        if part.alpha is None and not common:
+            raise InputError(
+                "missing key 'alpha' in mix",
+                where=read.document.where(("workload", "mix", number)),
+                expected="an acceptance such as 0.7",
+            )
+    for key, other in (("isl", "osl"), ("osl", "isl")):
+        if getattr(load, key, None) is not None and getattr(load, other) is None:
+            raise InputError(
+                f"{key} without {other}",
+                where=read.document.where(("workload", key), key=True),
+                expected="both, or context",
+            )
+
+
+def _refuse_k(scenario: Scenario, given: Given | None) -> None:
+    """Refuses a draft length that a drafter of the plan cannot propose, where it stands."""
+    if given is None:
+        return
+    asked = {k: where for text, where in given.each() for k in grammar.lengths((text,))}
+    for setup in scenario.setups:
+        most = setup.draft.max_k
+        for k, where in asked.items():
+            if most is not None and k > most:
+                what = f"draft {setup.draft.label} cannot propose k = {k}"
+                raise InputError(what, where=where, hint=f"at most {most}")
 
 
 def _used(library: Library) -> Iterator[Used]:
@@ -128,6 +163,17 @@ def _expectations(read: PlanRead) -> Iterator[Expectation]:
                 where=document.where((*path, key)),
                 at=at,
             )
+
+
+def _idle(read: PlanRead) -> Iterator[Outcome]:
+    """SP104 for each entry without an expectation, beside others that have some."""
+    entries = read.plan.expect or ()
+    if any(expect.limits() for expect in entries):
+        for number, expect in enumerate(entries):
+            if not expect.limits():
+                nothing = Finding(UNGUARDED.id, UNGUARDED.level, "the entry expects nothing")
+                where = read.document.where(("expect", number))
+                yield Outcome(finding=nothing, where=where, name=UNGUARDED.title)
 
 
 def _as_written(document: Document, number: int, key: str) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from specplan.catalogue.folders import first_bytes
 from specplan.catalogue.read import Document, read_file
-from specplan.catalogue.search import search
+from specplan.catalogue.search import HEAD_BYTES, search
 from specplan.catalogue.store import Catalogue, Loaded
 from specplan.cli.cases import Library, case_of, findings_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
@@ -19,12 +22,14 @@ from specplan.errors import InputError, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
-from specplan.rules.cards import check_aliases
+from specplan.rules.names import check_aliases
 from specplan.rules.plans import UNREADABLE
 from specplan.rules.registry import RULES
 from specplan.visible import visible
 
-HEADERS = (PLAN_HEADER, "hardware/1", "model/1")
+CARD_HEADERS = ("hardware/1", "model/1")
+HEADERS = (PLAN_HEADER, *CARD_HEADERS)
+_HEADED = re.compile(rb"^[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z]+/[0-9]+)", re.MULTILINE)
 
 AnyCard = Loaded[Hardware] | Loaded[Model]
 
@@ -39,7 +44,12 @@ class Checking:
     plans: list[tuple[Path, Judged]] = field(default_factory=list)
     cards: list[AnyCard] = field(default_factory=list)
     others: list[Outcome] = field(default_factory=list)
-    unread: int = 0
+    unread_by_kind: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def unread(self) -> int:
+        """How many files and folders could not be read."""
+        return self.unread_by_kind.total()
 
     @property
     def seen(self) -> Seen:
@@ -47,8 +57,8 @@ class Checking:
         return Seen(
             files=tuple(self.files),
             plans=tuple(plan for _, plan in self.plans),
-            cards=len(self.cards),
-            unread=self.unread,
+            cards=len(self.cards) + sum(self.unread_by_kind[header] for header in CARD_HEADERS),
+            unread=self.unread_by_kind[PLAN_HEADER],
             others=tuple(self.others),
         )
 
@@ -57,24 +67,18 @@ class Checking:
         for found in search(paths):
             if isinstance(found, InputError):
                 self.others.append(unreadable(found, Where("")))
-                self.unread += 1
+                self.unread_by_kind[""] += 1
             else:
                 self.files.append(visible(str(found)))
                 self._file(found)
-        catalogue = self.catalogue
-        known: dict[type, list[Hardware | Model]] = {}
-
-        def every(cls: type[Hardware | Model]) -> Sequence[Hardware | Model]:
-            if cls not in known:
-                known[cls] = [other.card for other in catalogue.every(cls)]
-            return known[cls]
-
+        kin = Kin(self.catalogue)
         for loaded in self.cards:
-            self.others += _of_card(loaded, catalogue, self.cards, every)
+            self.others += _of_card(loaded, kin)
 
     def _file(self, path: Path) -> None:
-        head, kind = Where(visible(str(path))), PLAN_HEADER
+        head, kind = Where(visible(str(path))), ""
         try:
+            kind = _headed(path)
             document = read_file(path)
             head, kind = document.where(()), _kind(document)
             if kind == PLAN_HEADER:
@@ -86,7 +90,7 @@ class Checking:
                 self.cards.append(look_up(os.path.join(".", path)))  # noqa: PTH118 - keeps the dot
         except SpecplanError as error:
             self.others.append(unreadable(error, head))
-            self.unread += kind == PLAN_HEADER
+            self.unread_by_kind[kind] += 1
 
 
 def checking(paths: Sequence[Path], catalogue: Catalogue) -> Checking:
@@ -118,20 +122,52 @@ def _kind(document: Document) -> str:
     raise unknown("schema", visible(str(header), 60), HEADERS, where=where)
 
 
-def _of_card(
-    loaded: AnyCard,
-    catalogue: Catalogue,
-    checked: Sequence[AnyCard],
-    every: Callable[[type[Hardware | Model]], Sequence[Hardware | Model]],
-) -> Iterator[Outcome]:
+def _headed(path: Path) -> str:
+    """What a file calls itself, as far as that can be seen before it is read."""
+    with suppress(SpecplanError, OSError):
+        found = _HEADED.search(first_bytes(path, HEAD_BYTES)) if path.is_file() else None
+        return found[1].decode() if found else ""
+    return ""
+
+
+@dataclass(slots=True)
+class Kin:
+    """Cards by each name that they answer to: those of the catalogue and those checked so far."""
+
+    catalogue: Catalogue
+    _known: dict[type, dict[str, list[Hardware | Model]]] = field(default_factory=dict)
+    _told: set[tuple[type, frozenset[str]]] = field(default_factory=set)
+
+    def of(self, card: Hardware | Model) -> list[Hardware | Model]:
+        """Those of its kind that share a name with the card, which becomes known too; each pair is
+        told of once.
+        """
+        cls = type(card)
+        if cls not in self._known:
+            self._known[cls] = {}
+            for loaded in self.catalogue.every(cls):
+                self._add(loaded.card)
+        called = self._known[cls]
+        sharing = [o for name in (card.name, *card.aliases) for o in called.get(name, ())]
+        pairs = [(cls, frozenset((card.name, other.name))) for other in sharing]
+        found = [o for o, pair in zip(sharing, pairs, strict=True) if pair not in self._told]
+        self._told.update(pairs)
+        self._add(card)
+        return found
+
+    def _add(self, card: Hardware | Model) -> None:
+        for name in dict.fromkeys((card.name, *card.aliases)):
+            self._known[type(card)].setdefault(name, []).append(card)
+
+
+def _of_card(loaded: AnyCard, kin: Kin) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
-    others = [other.card for other in checked if type(other.card) is type(card)]
+    look_up = kin.catalogue.hardware if isinstance(card, Hardware) else kin.catalogue.model
     overrides = False
-    with suppress(SpecplanError):  # another card is broken, or this one is in no catalogue
-        others += every(type(card))
-        named = (catalogue.hardware if isinstance(card, Hardware) else catalogue.model)(card.name)
+    with suppress(SpecplanError):  # it is in no catalogue
+        named = look_up(card.name)
         overrides = named.hides_packaged and named.origin.path == loaded.origin.path
-    for finding in (*findings_of(card, overrides=overrides), *check_aliases(card, others)):
+    for finding in (*findings_of(card, overrides=overrides), *check_aliases(card, kin.of(card))):
         where = loaded.document.where(finding.path)
         yield Outcome(finding=finding, where=where, name=RULES[finding.rule].title)

@@ -51,7 +51,12 @@ def _axis(
     for value in values:
         if not 1 <= value <= limit:
             raise UsageError(f"{name} {value:g} is out of range", expected=f"1 to {limit:,.0f}")
-    return tuple(dict.fromkeys(values))
+    return tuple(dict.fromkeys(map(count, values)))
+
+
+def count(value: float) -> float:
+    """The number, as an integer where it is one: counts look like counts."""
+    return int(value) if float(value).is_integer() else value
 
 
 def lengths(texts: Sequence[str]) -> tuple[int, ...]:
@@ -127,6 +132,12 @@ def mix_part(text: str) -> dict[str, str]:
             raise UsageError(f"{key} is said twice", where=Where("--mix"), expected=MIX_FORM)
         found[key] = value
     return found
+
+
+def mix_text(keys: Mapping[str, str]) -> str:
+    """The option that `mix_part` reads as these keys."""
+    pairs = (f"{key}={text}" for key, text in keys.items() if key != "weight")
+    return ",".join((keys["weight"], *pairs))
 
 
 def part(keys: Mapping[str, str], base: Mapping[str, Sequence[str]]) -> Part:

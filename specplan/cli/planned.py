@@ -5,13 +5,15 @@ Cards named by path are looked for from the plan's folder, and never outside wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specplan.catalogue.store import is_path
 from specplan.cli import grammar
-from specplan.errors import InputError, Where
+from specplan.errors import InputError, Where, placed
 from specplan.visible import visible
 
 if TYPE_CHECKING:
@@ -21,11 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The texts of one axis, and who gave them."""
+    """The texts of one axis, and who gave them; `places` are those of the texts, if they differ."""
 
     texts: tuple[str, ...]
     origin: str
     where: Where
+    places: tuple[Where, ...] = ()
+
+    def each(self) -> Iterator[tuple[str, Where]]:
+        """Every text with its place."""
+        return zip(self.texts, self.places or repeat(self.where), strict=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +47,17 @@ class PlanRead:
 def planned(plan: PlanRead) -> dict[str, Given]:
     """The axes of a plan, each with its place in the file."""
     found: dict[str, Given] = {}
-    name = plan.document.name
+    document = plan.document
 
     def take(key: str, texts: tuple[str, ...] | None, path: tuple[str | int, ...]) -> None:
         if texts is not None:
-            found[key] = Given(texts, name, plan.document.where(path))
+            places = tuple(document.where((*path, number)) for number in range(len(texts)))
+            found[key] = Given(texts, document.name, document.where(path), places)
 
     for key in ("target", "draft", "hardware"):
-        take(key, _cards_of(plan, key), (key,))
+        take(key, getattr(plan.plan, key), (key,))
+        if key in found:
+            found[key] = _beside_plan(found[key], plan.folder)
     for key in ("tp", "draft_tp", "engine", "k", "dtype", "draft_dtype", "kv_dtype"):
         take(key, getattr(plan.plan, key), (key,))
     workload = plan.plan.workload
@@ -63,17 +73,15 @@ def planned(plan: PlanRead) -> dict[str, Given]:
     return found
 
 
-def _cards_of(plan: PlanRead, key: str) -> tuple[str, ...] | None:
-    """The names under one key of a plan; paths lead from the plan's folder."""
-    texts: tuple[str, ...] | None = getattr(plan.plan, key)
-    if texts is None:
-        return None
-    places = [plan.document.where((key, number)) for number in range(len(texts))]
-    return tuple(
-        _beside(plan.folder, name, where) if is_path(name) else name
-        for text, where in zip(texts, places, strict=True)
-        for name in grammar.names((text,))
-    )
+def _beside_plan(given: Given, folder: Path) -> Given:
+    """Each name by itself; paths lead from the plan's folder."""
+    named = []
+    for text, where in given.each():
+        with placed(where):
+            names = grammar.names((text,))
+        named += [(_beside(folder, n, where) if is_path(n) else n, where) for n in names]
+    texts, places = zip(*named, strict=True)
+    return replace(given, texts=texts, places=places)
 
 
 def mixes(plan: PlanRead | None) -> tuple[MixPart, ...]:

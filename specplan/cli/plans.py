@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.catalogue.store import Catalogue
+from specplan.cli import grammar
 from specplan.cli.options import What
 from specplan.cli.planned import PlanRead
 from specplan.cli.scenario import load
-from specplan.domain.plan import Plan
-from specplan.errors import InputError, UsageError
+from specplan.domain.plan import MixPart, Plan, Workload
+from specplan.errors import InputError, SpecplanError, UsageError, placed
 from specplan.visible import visible
 
 PLAN_HEADER = "plan/1"
+_PLAIN_PART = {"batch": ("1",), "context": ("1",), "acceptance": ("0",)}
 
 
 def catalogue_of(what: What) -> Catalogue:
@@ -56,13 +58,35 @@ def plan_in(document: Document, folder: Path) -> PlanRead:
         )
     _pasted_list(document.data.get("workload"), document)
     plan = bind(document, Plan)
-    if plan.workload and plan.workload.alpha and plan.workload.acceptance:
-        raise InputError(
-            "alpha and acceptance say the same twice",
-            where=document.where(("workload", "acceptance"), key=True),
-            hint="keep one",
-        )
+    if plan.workload:
+        _once(plan.workload, document)
+        _each_part(plan.workload.mix or (), document)
     return PlanRead(plan, document, folder)
+
+
+def _once(workload: Workload, document: Document) -> None:
+    """Refuses what a workload says in two ways."""
+    for one, other in (("alpha", "acceptance"), ("context", "isl"), ("context", "osl")):
+        if getattr(workload, one) is not None and getattr(workload, other) is not None:
+            raise InputError(
+                f"{one} and {other} say the same twice",
+                where=document.where(("workload", other), key=True),
+                hint="keep one",
+            )
+
+
+def _each_part(mix: Sequence[MixPart], document: Document) -> None:
+    """Refuses a value of a mix where it stands, by reading it into an otherwise plain part."""
+    for number, part in enumerate(mix):
+        said = {f.name: str(v) for f in fields(part) if (v := getattr(part, f.name)) is not None}
+        for key, text in said.items():
+            with placed(document.where(("workload", "mix", number, key))):
+                try:
+                    grammar.part({"weight": "1", key: text}, _PLAIN_PART)
+                except SpecplanError as error:  # its form is that of the option
+                    error.expected = error.expected.replace(grammar.MIX_FORM, "")
+                    error.hint = error.hint.replace(grammar.MIX_FORM, "")
+                    raise
 
 
 def _pasted_list(workload: object, document: Document) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, starmap
 from typing import Protocol, TypeVar
 
 from specplan.catalogue.store import Loaded
@@ -18,7 +19,8 @@ from specplan.domain.engine import ENGINES, Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
-from specplan.errors import UnknownName, UsageError, Where, placed, unknown
+from specplan.errors import SpecplanError, UnknownName, UsageError, Where, placed, unknown
+from specplan.rules.names import COUNTED
 from specplan.visible import visible
 
 V = TypeVar("V")
@@ -52,27 +54,31 @@ class Resolver:
         given = self.asked.get(name)
         if given is None:
             return ()
-        with placed(given.where):
+        try:
             values = parse(given.texts)
+        except SpecplanError:
+            with placed(given.where):
+                return _by_itself(given, parse)
         self.inputs.setdefault(name, Input(value=",".join(given.texts), origin=given.origin))
         return values
 
-    def names(self, name: str) -> list[str]:
-        """The names on an axis, comma lists and repeated options added up."""
-        given = self.asked.get(name)
-        if given is None:
-            return []
-        with placed(given.where):
-            return list(dict.fromkeys(grammar.names(given.texts)))
+    def names(self, name: str) -> dict[str, Where]:
+        """The names on an axis and their places, comma lists and repeated options added up."""
+        found: dict[str, Where] = {}
+        for text, where in self.asked[name].each() if name in self.asked else ():
+            with placed(where):
+                found |= {each: where for each in grammar.names((text,)) if each not in found}
+        return found
 
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
-        targets = _distinct(self._model(n, "target") for n in self.names("target"))
-        drafts = _distinct(self._draft(n) for n in self.names("draft"))
-        accelerators = _distinct(self._hardware(n) for n in self.names("hardware"))
+        named = self.names("target").items()
+        targets = _distinct(self._model(name, "target", where) for name, where in named)
+        drafts = _distinct(starmap(self._draft, self.names("draft").items()))
+        accelerators = _distinct(starmap(self._hardware, self.names("hardware").items()))
         tps = self.axis("tp", grammar.whole_axis)
         draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
-        engines = [self._engine(n) for n in self.names("engine")]
+        engines = list(starmap(_engine, self.names("engine").items()))
         dtypes = self.axis("dtype", grammar.dtypes) or (None,)
         draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
         kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
@@ -97,44 +103,42 @@ class Resolver:
             for target, draft, hardware, tp, draft_tp, engine, dtype, draft_dtype, kv_dtype in grid
         )
 
-    def _model(self, name: str, field: str) -> Model:
-        loaded = self.catalogue.model(name, self.asked[field].where)
+    def _model(self, name: str, field: str, where: Where) -> Model:
+        with _naming(where):
+            loaded = self.catalogue.model(name, where)
+            _ = loaded.card.active_params, loaded.card.kv_groups  # else nothing can be priced
         self._record(field, loaded)
         return loaded.card
 
-    def _hardware(self, name: str) -> Hardware:
-        counted = re.fullmatch(r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)", name)
+    def _hardware(self, name: str, where: Where) -> Hardware:
+        counted = re.fullmatch(COUNTED, name)
         if counted:
             gpus = counted["gpus"] or counted["m"]
             bare = visible(counted["name"] or counted["n"], 60)
             raise UsageError(
                 f"'{visible(name, 60)}' counts GPUs",
-                where=self.asked["hardware"].where,
+                where=where,
                 expected="a name; tp counts",
                 hint=f"write -g {bare} --tp {gpus}",
             )
-        loaded = self.catalogue.hardware(name, self.asked["hardware"].where)
+        with _naming(where):
+            loaded = self.catalogue.hardware(name, where)
         self._record("hardware", loaded)
         return loaded.card
 
-    def _draft(self, name: str) -> Drafter:
+    def _draft(self, name: str, where: Where) -> Drafter:
         kind, _, argument = name.partition(":")
         if kind in DRAFTERS:
-            with placed(self.asked["draft"].where):
+            with placed(where):
                 drafter = DRAFTERS[kind](argument)
             self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
             return drafter
         try:
-            return ModelDrafter(self._model(name, "draft"))
+            return ModelDrafter(self._model(name, "draft", where))
         except UnknownName as error:
             if not error.hint.startswith("did you mean"):
                 error.hint = "a drafter without a card is ratio:0.05, its cost in target steps"
             raise
-
-    def _engine(self, name: str) -> Engine:
-        if name not in ENGINES:
-            raise unknown("engine", name, ENGINES, where=self.asked["engine"].where)
-        return ENGINES[name]
 
     def _keep(self, field: str, kept: Input) -> None:
         """Remembers an input; a second of its kind gets a number."""
@@ -155,6 +159,33 @@ class Resolver:
             )
         elif loaded.origin.layer not in {"packaged", "path"}:
             self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")
+
+
+def _by_itself(given: Given, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
+    """What `parse` says of the first text that it refuses, or of all of them together."""
+    for text, where in given.each():
+        with placed(where):
+            parse((text,))
+    return parse(given.texts)
+
+
+@contextmanager
+def _naming(where: Where) -> Iterator[None]:
+    """Gives errors about a whole file, which have no line, the place that names the file."""
+    try:
+        yield
+    except SpecplanError as error:
+        if error.where is None or not error.where.line:
+            if error.where not in {None, where}:
+                error.what = f"{error.where}: {error.what}"
+            error.where = where
+        raise
+
+
+def _engine(name: str, where: Where) -> Engine:
+    if name not in ENGINES:
+        raise unknown("engine", name, ENGINES, where=where)
+    return ENGINES[name]
 
 
 def _distinct(named: Iterable[V]) -> list[V]:

@@ -6,16 +6,17 @@ every keyword is an option, every value its text or number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
+from os import PathLike
 
 from specplan.catalogue.folders import user_folders
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
-from specplan.domain.scenario import Input, Part, Scenario
-from specplan.errors import UsageError, Where, placed, unknown
+from specplan.domain.scenario import Input, Part, Scenario, Setup
+from specplan.errors import Refused, UsageError, Where, placed, unknown
 
 # The scenario that sweep has of its own: the article's table.
 GOLDEN = {
@@ -45,9 +46,9 @@ QUESTIONS = {
 }
 
 
-def load(*folders: str) -> Catalogue:
+def load(*folders: str | PathLike[str]) -> Catalogue:
     """The catalogue: packaged cards, the user's own, and those in `folders`, later ones winning."""
-    return Catalogue(tuple(user_folders(folders)))
+    return Catalogue(tuple(user_folders([str(folder) for folder in folders])))
 
 
 def scenario(
@@ -63,6 +64,10 @@ def scenario(
     or iterables of either. target, draft, hardware and acceptance have no default. `catalogue` is
     what `load` returns.
     """
+    if catalogue is not None and not isinstance(catalogue, Catalogue):
+        raise UsageError(
+            "catalogue is no Catalogue", expected="what load returns", hint="load('my-cards')"
+        )
     typed = {
         "acceptance" if name == "alpha" else name: _texts(name, value)
         for name, value in options.items()
@@ -70,7 +75,8 @@ def scenario(
     for name in typed:
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
-    return build(typed, catalogue=catalogue or load(), k_max=k_max, mix=mix)
+    parts = (mix,) if isinstance(mix, str) else tuple(map(str, mix))
+    return build(typed, catalogue=catalogue or load(), k_max=k_max, mix=parts)
 
 
 def _texts(name: str, value: str | float | Iterable[str | float]) -> tuple[str, ...]:
@@ -107,21 +113,27 @@ def build(
         raise _missing(missing)
     resolver = Resolver(catalogue, asked)
     setups = resolver.setups()
-    parts, own = _parts(mix, plan, asked)
+    _refuse_rateless(setups, asked)
+    said, whose = _mix(mix, plan)
+    parts, own = _parts(said, whose, asked)
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
     k = resolver.axis("k", grammar.lengths)
     if k and k_max is not None:
         raise UsageError("--k-max is not used beside a list of -k", hint="leave out one of them")
+    batch = resolver.axis("batch", grammar.batches)
+    context = resolver.axis("context", grammar.contexts)
+    acceptance = resolver.axis("acceptance", grammar.acceptances)
+    inputs = {name: given for name, given in resolver.inputs.items() if name not in own}
     return Scenario(
         setups=setups,
-        batch=resolver.axis("batch", grammar.batches),
-        context=resolver.axis("context", grammar.contexts),
-        acceptance=resolver.axis("acceptance", grammar.acceptances),
+        batch=batch,
+        context=context,
+        acceptance=acceptance,
         k=k,
         k_max=longest,
         growth=_growth(asked),
         parts=parts,
-        inputs={**resolver.inputs, **dict(_more_inputs(asked, k_max, mix, plan))},
+        inputs={**inputs, **_more_inputs(asked, k_max, said, whose.origin)},
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -130,25 +142,43 @@ def _longest(k_max: int | None) -> int:
     """The longest draft to try."""
     if k_max is None:
         return LONGEST
-    if not 1 <= k_max <= grammar.LARGEST_K:
+    if k_max not in range(1, grammar.LARGEST_K + 1):
         expected = f"1 to {grammar.LARGEST_K}"
-        raise UsageError(f"{k_max} is out of range", where=Where("--k-max"), expected=expected)
+        raise UsageError(f"{k_max!r} is out of range", where=Where("--k-max"), expected=expected)
     return k_max
 
 
 def _more_inputs(
-    asked: Mapping[str, Given], k_max: int | None, mix: Sequence[str], plan: PlanRead | None
-) -> Iterator[tuple[str, Input]]:
-    """What the answer rests on beside cards and axes."""
-    for name in ("isl", "osl"):
-        if name in asked:
-            yield name, Input(value=",".join(asked[name].texts), origin=asked[name].origin)
+    asked: Mapping[str, Given], k_max: int | None, said: Sequence[Mapping[str, str]], whose: str
+) -> dict[str, Input]:
+    """What the answer rests on beside cards and axes; `said` is the mix of `whose`."""
+    found = {
+        name: Input(value=",".join(asked[name].texts), origin=asked[name].origin)
+        for name in ("engine", "isl", "osl")
+        if name in asked
+    }
     if k_max is not None:
-        yield "k_max", Input(value=k_max, origin="flag")
-    if mix:
-        yield "mix", Input(value="; ".join(mix), origin="flag")
-    elif mixes(plan) and plan is not None:
-        yield "mix", Input(value=len(mixes(plan)), origin=plan.document.name)
+        found["k_max"] = Input(value=k_max, origin="flag")
+    if said:
+        parts = "; ".join(map(grammar.mix_text, said))
+        found["mix"] = Input(value=parts, origin=whose)
+    return found
+
+
+def _refuse_rateless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> None:
+    """Refuses weights of a dtype that the accelerator cannot multiply, where they were named."""
+    for setup in setups:
+        stored = [("target", "dtype", setup.dtype)]
+        if setup.draft.model is not None:
+            stored.append(("draft", "draft_dtype", setup.draft_dtype))
+        for name, flag, dtype in stored:
+            try:
+                setup.hardware.compute_dtype(dtype)
+            except Refused as error:
+                error.where = asked.get(flag, asked[name]).where
+                if flag not in asked:
+                    error.hint += f" with {_flag(flag)}"
+                raise
 
 
 def _missing(names: Sequence[str]) -> UsageError:
@@ -188,7 +218,7 @@ def _from_lengths(asked: Mapping[str, Given]) -> Given:
     if asked["context"].origin == asked["isl"].origin:
         raise UsageError("--context and --isl/--osl say the same twice", hint="give one of them")
     prompt, output = _one_length(asked, "isl"), _one_length(asked, "osl")
-    return Given((repr(prompt + output / 2),), "isl and osl", Where("--isl"))
+    return Given((repr(grammar.count(prompt + output / 2)),), "isl and osl", asked["isl"].where)
 
 
 def _one_length(asked: Mapping[str, Given], name: str) -> float:
@@ -201,7 +231,7 @@ def _one_length(asked: Mapping[str, Given], name: str) -> float:
 
 def _growth(asked: Mapping[str, Given]) -> float:
     """What is still to come when a sequence is at its average length: half of its output."""
-    return _one_length(asked, "osl") / 2 if "osl" in asked else 0.0
+    return grammar.count(_one_length(asked, "osl") / 2) if "osl" in asked else 0
 
 
 def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]:
@@ -213,25 +243,34 @@ def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]
     return [f"by default: {', '.join(names)}"] if names else []
 
 
-def _parts(
-    mix: Sequence[str], plan: PlanRead | None, asked: Mapping[str, Given]
-) -> tuple[tuple[Part, ...], set[str]]:
-    """The workloads of a mix, and the axes that each of them has for itself."""
-    typed = [grammar.mix_part(text) for text in mix]
-    from_plan = [
+def _mix(mix: Sequence[str], plan: PlanRead | None) -> tuple[list[dict[str, str]], Given]:
+    """The workloads of a mix as keys and texts, and who gave them: flags, or else the plan."""
+    if mix or plan is None:
+        return [grammar.mix_part(text) for text in mix], Given((), "flag", Where("--mix"))
+    parts = [
         {f.name: str(v) for f in fields(p) if (v := getattr(p, f.name)) is not None}
         for p in mixes(plan)
     ]
+    return parts, Given((), plan.document.name, plan.document.where(("workload", "mix")))
+
+
+def _parts(
+    said: Sequence[Mapping[str, str]], whose: Given, asked: Mapping[str, Given]
+) -> tuple[tuple[Part, ...], set[str]]:
+    """The workloads of a mix, and the axes that each of them has for itself."""
     base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
-    where = Where("--mix") if typed or plan is None else plan.document.where(("workload", "mix"))
-    said = typed or from_plan
-    with placed(where):
+    with placed(whose.where):
         parts = tuple(grammar.part(p, base) for p in said)
     own = {n for n in base if said and all(grammar.part_text(p, n) is not None for p in said)}
-    for name in own:
-        if asked[name].origin == "flag":
+    for name in sorted(own):
+        lengths = name == "context" and "isl" in asked
+        given = asked["isl" if lengths else name]
+        if given.origin in {"flag", whose.origin}:
+            key = "isl" if lengths else name
             raise UsageError(
-                f"{_flag(name)} is not used: every part of the mix has its own",
-                hint="leave it out, or leave it to the mix",
+                f"{_flag(key) if given.origin == 'flag' else key} is not used: every part of the "
+                "mix has its own",
+                where=given.where if given.where.line else None,
+                hint="leave it out, here or in the parts",
             )
     return parts, own

@@ -109,20 +109,9 @@ def best_k(
         if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
         return best_for_mix(scenario)
-    if need is not None and goal is not Objective.LATENCY:
-        raise UsageError("--need is a speedup at the batch asked", hint="leave out --objective")
-    if need is not None and scenario.acceptance[0].sd:
-        raise UsageError(
-            f"--need takes one alpha, not {scenario.acceptance[0]}", hint="leave out the +-"
-        )
-    if need is not None and scenario.setups[0].draft.max_k == 0:
-        raise UsageError(
-            "--need asks what a drafter must reach, and none drafts",
-            hint="leave out --draft, or name one",
-        )
+    if need is not None:
+        _refuse_need(scenario, goal)
     if scenario.workloads > 1:
-        if need is not None:
-            raise UsageError(f"--need is about one workload, not {scenario.workloads}")
         return best_ks(scenario, goal)
     (point,) = points_of(scenario)
     weighed = weigh(point, scenario.candidates)
@@ -139,9 +128,21 @@ def best_k(
     )
 
 
-def _whole(value: float) -> float:
-    """A count as an integer, where it is one."""
-    return int(value) if float(value).is_integer() else value
+def _refuse_need(scenario: Scenario, goal: Objective) -> None:
+    """Refuses what a wanted speedup cannot be asked of."""
+    if goal is not Objective.LATENCY:
+        raise UsageError("--need is a speedup at the batch asked", hint="leave out --objective")
+    if scenario.workloads > 1:
+        raise UsageError(f"--need is about one workload, not {scenario.workloads}")
+    if scenario.acceptance[0].sd:
+        raise UsageError(
+            f"--need takes one alpha, not {scenario.acceptance[0]}", hint="leave out the +-"
+        )
+    if scenario.setups[0].draft.max_k == 0:
+        raise UsageError(
+            "--need asks what a drafter must reach, and -d none is no drafter",
+            hint="name one, or free, or ratio:0.05",
+        )
 
 
 def _objective(name: str) -> Objective:
@@ -172,8 +173,8 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         draft=setup.draft.label,
         hardware=setup.hardware.name,
         tp=setup.tp,
-        batch=_whole(batch),
-        context=_whole(point.context),
+        batch=batch,
+        context=point.context,
         alpha=point.acceptance.alpha,
         objective=str(objective),
         k=k,
@@ -252,7 +253,7 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
             "hardware": point.setup.hardware.name,
             "tp": point.setup.tp,
             "batch": int(point.batch),
-            "context": _whole(point.context),
+            "context": point.context,
             "alpha": point.acceptance.alpha,
             "k": k,
             "speedup": float(w.speedup[i]),

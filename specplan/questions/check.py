@@ -40,9 +40,10 @@ _OF_FACTS = COLUMNS[11:]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What check looked at: plans judged, cards read, and every finding about something else.
+    """What check looked at: plans judged, and every finding about something else.
 
-    `files` are all files in order; `unread` of the plans among them could not be read.
+    `files` are all files in order; `cards` of them are cards, read or not, and `unread` are plans
+    that could not be read.
     """
 
     files: tuple[str, ...]
@@ -122,17 +123,18 @@ def _lines(found: Sequence[Outcome]) -> Iterator[str]:
     """Errors, then warnings, each in the order of the files; what holds in one file only as a bound
     is one line, for nothing in the plan can change it.
     """
+    unsure: dict[str, list[str]] = {}
+    for outcome in filter(_unsure, found):
+        unsure.setdefault(outcome.where.name, []).append(outcome.name)
     for level in ("error", "warning"):
-        told: set[str] = set()
         for outcome in found:
             if outcome.finding.level != level:
                 continue
             if level == "error" or not outcome.holds:
                 yield f"{outcome.where}: {outcome.finding.rule} {outcome.finding.message}"
-            elif outcome.where.name not in told:
-                told.add(outcome.where.name)
-                names = [o.name for o in found if o.where.name == outcome.where.name and _unsure(o)]
-                yield f"{outcome.where}: unsure, held only as a bound: {', '.join(names)}"
+            elif outcome.where.name in unsure:
+                names = ", ".join(unsure.pop(outcome.where.name))
+                yield f"{outcome.where}: unsure, held only as a bound: {names}"
 
 
 def _unsure(outcome: Outcome) -> bool:

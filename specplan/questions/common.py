@@ -35,7 +35,8 @@ def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
 
 def _untrained(scenario: Scenario) -> Iterable[str]:
     """Models asked about contexts that they were not trained on, in sentences."""
-    longest = max(scenario.context) + scenario.growth
+    contexts = [part.context for part in scenario.parts] or scenario.context
+    longest = max(contexts) + scenario.growth
     for setup in scenario.setups:
         for model in filter(None, (setup.target, setup.draft.model)):
             if model.trained_context is not None and longest > model.trained_context:

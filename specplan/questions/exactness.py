@@ -183,7 +183,11 @@ def _tokens(found: TokensPerPass) -> Check:
 def _view(value: Exactness, vocabulary: int) -> View:
     failed = sum(not check.passed for check in value.checks)
     planted = f", planted bug {value.plant}" if value.plant else ""
-    title = "The rule is exact" if value.exact else f"Not exact: {failed} checks fail"
+    title = (
+        "The rule is exact"
+        if value.exact
+        else f"Not exact: {failed} check{'s fail' if failed > 1 else ' fails'}"
+    )
     return View(
         title=title,
         caption=(

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.scenario import Scenario
-from specplan.errors import Where
+from specplan.errors import Where, placed
 from specplan.questions.facts import facts_of
 from specplan.rules import Finding
 from specplan.rules.expected import Facts, judge
-from specplan.rules.plans import ABSENT, BY_KEY, UNGUARDED, UNREADABLE
+from specplan.rules.plans import (
+    ABSENT,
+    BY_KEY,
+    MISFIT,
+    UNEVEN,
+    UNGUARDED,
+    UNREADABLE,
+    misfit,
+    uneven,
+)
 
+FITS = "fits"
 LOAD = "min_break_even_batch"
 SCAN_TO = 65_536  # sequences, more than any engine decodes together
 MOST_SHOWN = 12
@@ -68,7 +78,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A plan that reads well."""
+    """A plan that reads well; `places` are those of its keys."""
 
     file: str
     sha256: str
@@ -76,6 +86,11 @@ class Case:
     scenario: Scenario
     expectations: tuple[Expectation, ...]
     used: tuple[Used, ...]
+    places: Mapping[str, Where] = field(default_factory=dict)
+
+    def place(self, key: str) -> Where:
+        """Where the plan says something of the key, or else the workload, or its head."""
+        return self.places.get(key, self.places.get("workload", self.head))
 
     @property
     def cards(self) -> dict[str, Used]:
@@ -135,15 +150,41 @@ def told_apart(labels: Sequence[str]) -> tuple[str, ...]:
 
 def judged(case: Case) -> Judged:
     """What the plan's expectations come to."""
+    loads = [int(e.limit) for e in case.expectations if e.key == LOAD]
+    with placed(case.place("workload")):
+        points = facts_of(case.scenario, scan_to=max(*loads, SCAN_TO) if loads else 0)
+    called = _names(case.scenario)
+    outcomes = tuple(_outcome(e, points, called) for e in case.expectations)
+    return Judged(case=case, outcomes=outcomes, others=tuple(_others(case, points, called)))
+
+
+def _others(case: Case, points: list[Facts], called: Names) -> Iterator[Outcome]:
+    """What is wrong with the plan whatever it expects."""
     if not case.expectations:
         nothing = Finding(UNGUARDED.id, UNGUARDED.level, "the plan expects nothing")
-        other = Outcome(finding=nothing, where=case.head, name=UNGUARDED.title)
-        return Judged(case=case, outcomes=(), others=(other,))
-    loads = [int(e.limit) for e in case.expectations if e.key == LOAD]
-    points = facts_of(case.scenario, scan_to=max(*loads, SCAN_TO) if loads else 0)
-    called = _names(case.scenario)
-    outcomes = (_outcome(e, points, called) for e in case.expectations)
-    return Judged(case=case, outcomes=tuple(outcomes))
+        yield Outcome(finding=nothing, where=case.head, name=UNGUARDED.title)
+    asked = [e.at for e in case.expectations if e.key == FITS]
+    lacking = [p for p in points if p.free_bytes < 0]
+    unasked = misfit([p for p in lacking if not any(_within(at, p, called) for at in asked)])
+    if unasked:
+        yield Outcome(finding=unasked, where=case.place("batch"), name=MISFIT.title)
+    told = set()
+    for setup in case.scenario.setups:
+        sharing = (("tp", setup.target, setup.tp), ("draft_tp", setup.draft.model, setup.draft_tp))
+        for key, model, tp in sharing:
+            found = uneven(model, tp) if model else None
+            if found and found not in told:
+                told.add(found)
+                where = case.places.get(key, case.place("tp"))
+                yield Outcome(finding=found, where=where, name=UNEVEN.title)
+
+
+def _within(at: Mapping[str, Narrowed], facts: Facts, called: Names) -> bool:
+    """Whether the point is one of those that `at` is about."""
+    return all(
+        any(_values(key, facts, called) & item for item in narrowed.items)
+        for key, narrowed in at.items()
+    )
 
 
 def _outcome(expectation: Expectation, points: list[Facts], called: Names) -> Outcome:

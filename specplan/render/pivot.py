@@ -215,13 +215,14 @@ def _grids(sheet: _Sheet, names: list[str]) -> Iterator[Grid]:
     sides = [sheet.down_columns[n] for n in varied]
     left = tuple(_side_head(column, first=n == 0) for n, column in enumerate(sides))
     titled = [n for n, values in enumerate(zip(*sheet.blocks, strict=True)) if len(set(values)) > 1]
+    marked = any(not line.fits for lines in sheet.blocks.values() for line in lines.values())
     for block, lines in sheet.blocks.items():
         title = ", ".join(_named(sheet.block_columns[n], block[n]) for n in titled)
         for start in range(0, len(names), ACROSS):
             places = slice(start, start + ACROSS)
             closing = sheet.closing if start + ACROSS >= len(names) else ()
             yield Grid(
-                heads=_heads(left, names[places], closing),
+                heads=_heads(left, names[places], closing, marked=marked),
                 rows=tuple(
                     Row(
                         (
@@ -242,8 +243,10 @@ def _named(column: Column, value: Scalar) -> str:
     return f"{shown(column.title)} {cell_text(value, column.form)}"
 
 
-def _heads(left: Heads, names: list[str], closing: Heads) -> Heads:
-    middle = (Head(name, gap=2 if left or n else 0) for n, name in enumerate(names))
+def _heads(left: Heads, names: list[str], closing: Heads, *, marked: bool) -> Heads:
+    """The headings; a mark before the row stands off from a first cell that is no head of it."""
+    first = 2 if left else int(marked)
+    middle = (Head(name, gap=2 if n else first) for n, name in enumerate(names))
     return (*left, *middle, *closing)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a card that reads well: figures without source, slips of unit, clashes.
+"""What can be wrong with a card that reads well: here figures without source and slips of unit.
 
 A card's `accept: {SC003: reason}` turns that warning into a note; errors cannot be accepted.
 """
@@ -12,9 +12,16 @@ from specplan.domain.card import Dtype, Source
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
+from specplan.rules.names import CLASH, OVERRIDE, RESERVED, Card, override, reserved
+from specplan.rules.usable import (
+    CONTRADICTED,
+    RATELESS,
+    UNPRICED,
+    contradicted,
+    rateless,
+    unpriced,
+)
 from specplan.units import significant
-
-Card = Hardware | Model
 
 RIDGE_BAND = (20.0, 2000.0)  # FLOP/B of 16-bit products: A100 153, L4 403, MI355X 315
 FP8_BAND = (1.0, 2.1)  # dense FP8 over 16-bit rate; L40S states 2.02
@@ -44,22 +51,6 @@ SPARSE = Rule(
     why="One of the two is usually the rate with 2:4 sparsity, twice what a dense product reaches.",
     remedy="Write dense rates; accept with a reason if the silicon is really so.",
 )
-CLASH = Rule(
-    id="SC004",
-    level="error",
-    title="name of two cards",
-    what="A name or alias belongs to two cards.",
-    why="Whoever types it gets one of them without knowing which.",
-    remedy="Rename one card, or drop the alias from one.",
-)
-OVERRIDE = Rule(
-    id="SC005",
-    level="warning",
-    title="packaged card overridden",
-    what="A card of another folder has the name of a card that ships with specplan.",
-    why="The same plan gives other figures where that folder is missing.",
-    remedy="Give the card a name of its own; accept with a reason if it is meant to replace.",
-)
 LABEL = Rule(
     id="SC006",
     level="note",
@@ -76,7 +67,18 @@ NEEDLESS = Rule(
     why="It would silence the next mistake, or only seems to silence this one.",
     remedy="Delete the entry.",
 )
-CARD_RULES = (UNSOURCED, RIDGE, SPARSE, CLASH, OVERRIDE, LABEL, NEEDLESS)
+STRAY = Rule(
+    id="SC012",
+    level="warning",
+    title="source of what is not there",
+    what="The `of` of a source names a key that the card does not have.",
+    why="A figure was dropped or a key misspelt, and the source seems to cover more than it does.",
+    remedy="Correct the key, or delete it from `of`.",
+)
+CARD_RULES = (
+    *(UNSOURCED, RIDGE, SPARSE, CLASH, OVERRIDE, LABEL, NEEDLESS),
+    *(RESERVED, UNPRICED, RATELESS, CONTRADICTED, STRAY),
+)
 
 
 def check_hardware(card: Hardware, *, overrides: bool = False) -> list[Finding]:
@@ -87,6 +89,10 @@ def check_hardware(card: Hardware, *, overrides: bool = False) -> list[Finding]:
         fp8_ratio(card),
         override(card, overrides=overrides),
         label(card),
+        *reserved(card),
+        rateless(card),
+        *contradicted(card),
+        *stray(card),
     ]
     return _accepted(card, [f for f in found if f])
 
@@ -96,26 +102,11 @@ def check_model(card: Model, *, overrides: bool = False) -> list[Finding]:
     found = [
         *(unsourced(key, card.sources) for key in numeric_keys(card)),
         override(card, overrides=overrides),
+        *reserved(card),
+        unpriced(card),
+        *stray(card),
     ]
     return _accepted(card, [f for f in found if f])
-
-
-def check_aliases(card: Card, others: Sequence[Card]) -> list[Finding]:
-    """Names of this card that another card of its kind answers to as well.
-
-    A card of the same name is no clash: the later folder's wins, which is for SC005.
-    """
-    keys: tuple[tuple[KeyPath, str], ...] = (
-        (("name",), card.name),
-        *((("aliases", number), alias) for number, alias in enumerate(card.aliases)),
-    )
-    found = []
-    for path, name in keys:
-        for other in others:
-            if other.name != card.name and name in {other.name, *other.aliases}:
-                message = f"'{name}' is a name of {other.name} too"
-                found.append(Finding(CLASH.id, CLASH.level, message, path))
-    return found
 
 
 def numeric_keys(card: Card) -> Iterator[KeyPath]:
@@ -140,6 +131,16 @@ def unsourced(key: KeyPath, sources: Sequence[Source]) -> Finding | None:
         return None
     message = f"no source covers {'.'.join(map(str, key))}"
     return Finding(UNSOURCED.id, UNSOURCED.level, message, key)
+
+
+def stray(card: Card) -> Iterator[Finding]:
+    """SC012: each key in the `of` of a source that leads to nothing."""
+    for number, source in enumerate(card.sources):
+        for place, key in enumerate(source.of):
+            if not _leads(card, key):
+                path = ("sources", number, "of", place)
+                message = f"'{key}' is no key of the card"
+                yield Finding(STRAY.id, STRAY.level, message, path)
 
 
 def ridge(card: Hardware, dtype: Dtype) -> Finding | None:
@@ -169,20 +170,25 @@ def fp8_ratio(card: Hardware) -> Finding | None:
     return Finding(SPARSE.id, SPARSE.level, message, ("rates", "fp8"))
 
 
-def override(card: Card, *, overrides: bool) -> Finding | None:
-    """SC005: the card stands in the place of a packaged one."""
-    if not overrides:
-        return None
-    message = f"{card.name} hides the packaged card of that name"
-    return Finding(OVERRIDE.id, OVERRIDE.level, message, ("name",))
-
-
 def label(card: Hardware) -> Finding | None:
     """SC006: the capacity is a label."""
     if card.memory_basis != "label":
         return None
     message = "capacity is the label, not what the driver reports"
     return Finding(LABEL.id, LABEL.level, message, ("memory_basis",))
+
+
+def _leads(card: Card, key: str) -> bool:
+    """Whether something is set where the dotted key leads."""
+    value: object = card
+    for part in key.split("."):
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif is_dataclass(value) and part in {field.name for field in fields(value)}:
+            value = getattr(value, part)
+        else:
+            return False
+    return value is not None and value not in ({}, ())
 
 
 def _number(value: object) -> bool:

@@ -6,9 +6,10 @@ An expectation is one entry of EXPECTED and one field of `Expect` in specplan/do
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from specplan.rules import Rule
+from specplan.domain.model import Model
+from specplan.rules import Finding, Rule
 from specplan.rules.expected import Expected, Facts, apart, as_told, at_least, at_most
 from specplan.units import people
 
@@ -189,9 +190,51 @@ UNGUARDED = Rule(
     id="SP104",
     level="warning",
     title="nothing expected",
-    what="A plan without `expect`.",
+    what="A plan without `expect`, or an entry of it without an expectation.",
     why="It passes whatever happens.",
     remedy="Add an expectation; `specplan init` writes some.",
 )
-PLAN_RULES: tuple[Rule, ...] = (*EXPECTED, UNREADABLE, ABSENT, CHANGED, UNGUARDED)
+MISFIT = Rule(
+    id="SP105",
+    level="error",
+    title="workload that does not fit unasked",
+    what="Points that do not fit in memory and that no `fits` of the plan is about.",
+    why="Whatever else is expected there, no engine can run them.",
+    remedy="Lower batch or context, use more GPUs, or say `fits: false` of these points.",
+)
+UNEVEN = Rule(
+    id="SP106",
+    level="warning",
+    title="heads that do not divide",
+    what="The attention heads of target or drafter do not divide over its GPUs.",
+    why="Engines refuse to start so; the figures share the heads out as if they did.",
+    remedy="Take a tp, or a draft_tp, that divides the heads.",
+)
+PLAN_RULES: tuple[Rule, ...] = (
+    *EXPECTED,
+    *(UNREADABLE, ABSENT, CHANGED, UNGUARDED, MISFIT, UNEVEN),
+)
+
+
+def misfit(lacking: Sequence[Facts]) -> Finding | None:
+    """SP105: of points that do not fit, and that no `fits` is about, the one that lacks most."""
+    if not lacking:
+        return None
+    worst = min(lacking, key=lambda facts: facts.free_bytes)
+    message = f"{_free(worst.free_bytes, 0)} at {worst.place(speed=False)}"
+    if len(lacking) > 1:
+        message += f", the worst of {len(lacking):,} points"
+    return Finding(MISFIT.id, MISFIT.level, f"{message}; `fits: false` says that it is known")
+
+
+def uneven(model: Model, tp: int) -> Finding | None:
+    """SP106: heads of the model that `tp` GPUs cannot share evenly."""
+    blocks = model.architecture.blocks if model.architecture else ()
+    odd = {b.attention.heads for b in blocks if b.attention and b.attention.heads % tp}
+    if not odd:
+        return None
+    message = f"tp {tp} does not divide the {max(odd)} heads of {model.name}: engines refuse"
+    return Finding(UNEVEN.id, UNEVEN.level, message)
+
+
 BY_KEY = {rule.key: rule for rule in EXPECTED}

@@ -408,7 +408,7 @@ VALUES = [
         "workload: chat",
         (
             "f.yaml:4:11: workload is no mapping; "
-            "expected keys such as batch, context, acceptance, alpha"
+            "expected keys such as batch, context, isl, osl"
         ),
     ),
     (

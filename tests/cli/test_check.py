@@ -286,7 +286,7 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
         ),
         (
             {"k": "17", "draft": "none"},
-            "1:1: SP101 draft none cannot propose k = 17; at most 0",
+            "5:4: SP101 draft none cannot propose k = 17; at most 0",
         ),
         (
             {"target": "llama-3-8b\ntarget: llama-2-7b"},
@@ -304,7 +304,7 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
         ),
         (
             {"dtype": "fp32"},
-            "1:1: SP101 h100-sxm has no rate for fp32 weights; its card has rates for bf16, fp16, "
+            "8:8: SP101 h100-sxm has no rate for fp32 weights; its card has rates for bf16, fp16, "
             "fp8, int8; choose another dtype",
         ),
         ({"expect": ""}, "1:1: SP104 the plan expects nothing"),
@@ -338,6 +338,118 @@ def test_what_a_stranger_writes_reaches_the_terminal_visible(capsys):
     assert answer.code == 2
     assert "\x1b" not in answer.out
     assert "invisible character \\x1b" in answer.out
+
+
+OUT_OF_RATIO = "expected a draft step's share of a plain target step, 0..10, such as ratio:0.05"
+NUMBERS = "expected a number, a list 1,16, or a range 1:8, 0.5:0.95:0.05, 1:256:x2"
+DTYPES = "expected one of bf16, fp16, fp32, fp4, fp8, int4, int8"
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"target": "lama-3-8b"}, "2:9: unknown model 'lama-3-8b'; did you mean 'llama-3-8b'?"),
+        ({"target": "./gone.yaml"}, "2:9: gone.yaml: no such file"),
+        ({"draft": "lama-3.2-1b"}, "3:8: unknown model 'lama-3.2-1b'; did you mean"),
+        ({"draft": "[free, lama-3.2-1b]"}, "3:15: unknown model 'lama-3.2-1b'; did you mean"),
+        ({"draft": "ratio:11"}, f"3:8: ratio:11 is no cost ratio; {OUT_OF_RATIO}"),
+        ({"draft": "[free, ratio:x]"}, f"3:15: ratio:x is no cost ratio; {OUT_OF_RATIO}"),
+        ({"draft": "free:1"}, "3:8: draft 'free' takes no argument, not ':1'"),
+        ({"hardware": "[h100, ./gone.yaml]"}, "4:18: gone.yaml: no such file"),
+        ({"hardware": "2xh100"}, "4:11: '2xh100' counts GPUs; expected a name; tp counts"),
+        ({"tp": "0"}, "8:5: tp 0 is out of range; expected 1 to 1,024"),
+        ({"tp": "[1, x]"}, f"8:9: 'x' is not a number; {NUMBERS}"),
+        ({"draft_tp": "0"}, "8:11: tp 0 is out of range; expected 1 to 1,024"),
+        ({"engine": "warp"}, "8:9: unknown engine 'warp'; expected one of roofline"),
+        ({"dtype": "[bf16, x9]"}, f"8:15: unknown dtype 'x9'; {DTYPES}"),
+        ({"draft_dtype": "fp32"}, "8:14: h100-sxm has no rate for fp32 weights; its card has"),
+        ({"kv_dtype": "x9"}, f"8:11: unknown dtype 'x9'; {DTYPES}"),
+        ({"workload": "{batch: 0, alpha: 0.7}"}, "6:19: batch 0 is out of range; expected 1 to"),
+        ({"workload": "{context: 0, alpha: 0.7}"}, "6:21: context 0 is out of range; expected"),
+        ({"workload": "{alpha: [0.6, 7]}"}, "6:25: alpha 7 is no probability; expected 0..1"),
+        (
+            {"workload": "{mix: [{weight: 1, alpha: 0.5}, {weight: 1, alpha: 7}]}"},
+            "6:62: alpha 7 is no probability; expected 0..1",
+        ),
+        ({"workload": "3"}, "6:11: workload is no mapping; expected keys such as batch"),
+    ],
+)
+def test_a_bad_value_is_told_at_its_place_by_every_command(capsys, changed, line):
+    put("plan.yaml", **changed)
+    place, _, what = line.partition(": ")
+    assert only_line(capsys, "plan.yaml").startswith(f"plan.yaml:{place}: SP101 {what}")
+    answer = answered(capsys, ["best-k", "plan.yaml"])
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"specplan: plan.yaml:{line}")
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"draft": "none"}, "5:4: SP101 draft none cannot propose k = 4; at most 0"),
+        ({"draft": "none", "k": "[0, 3]"}, "5:8: SP101 draft none cannot propose k = 3; at most 0"),
+        ({"k": "65"}, "5:4: SP101 k 65 is out of range; expected 0 to 64"),
+        ({"k": "[1, x]"}, "5:8: SP101 k 'x' is no number or range"),
+        ({"target": ""}, "2:1: SP101 missing key 'target'; expected a model such as"),
+        (
+            {"workload": "{isl: 100, alpha: 0.7}"},
+            "6:12: SP101 isl without osl; expected both, or context",
+        ),
+        (
+            {"workload": "{mix: [{weight: 1, alpha: 0.5}, {weight: 1, batch: 4}]}"},
+            "6:43: SP101 missing key 'alpha' in mix; expected an acceptance such as 0.7",
+        ),
+    ],
+)
+def test_a_bad_value_that_only_check_looks_at(capsys, changed, line):
+    put("plan.yaml", **changed)
+    assert only_line(capsys, "plan.yaml").startswith(f"plan.yaml:{line}")
+
+
+def test_heads_that_do_not_divide_are_warned_of_at_tp(capsys):
+    put("plan.yaml", tp="[1, 3]", expect="{fits: true}")
+    answer = said(capsys)
+    assert answer.code == 0
+    assert answer.out.splitlines() == [
+        "plan.yaml:8:5: SP106 tp 3 does not divide the 32 heads of llama-3-8b: engines refuse",
+        "plan.yaml:8:5: SP106 tp 3 does not divide the 32 heads of llama-3.2-1b: engines refuse",
+        "1 plan, 1 expectation: 1 holds, 2 warnings besides",
+    ]
+
+
+# A workload that does not fit
+
+
+# 2 B x (8.03e9 + 1.236e9) + 256 x 2048 x (131072 + 32768) B - 0.9 x 81559 MiB = 25.6 GiB
+MISFIT = (
+    "plan.yaml:6:19: SP105 does not fit, 25.6 GiB a GPU missing, at batch 256, context 2048; "
+    "`fits: false` says that it is known"
+)
+
+
+@pytest.mark.parametrize(
+    ("expect", "found"),
+    [
+        ("{min_speedup: 1}", True),
+        ("", True),
+        ("[{at: {batch: 1}, fits: true}]", True),
+        ("[{at: {batch: 256}, fits: false}]", False),
+    ],
+)
+def test_what_does_not_fit_is_an_error_unless_the_plan_speaks_of_it(capsys, expect, found):
+    put("plan.yaml", workload="{batch: [1, 256], context: 2k, alpha: 0.8}", expect=expect)
+    answer = said(capsys)
+    assert answer.code == found
+    lines = [line for line in answer.out.splitlines() if " SP105 " in line]
+    assert lines == [MISFIT] * found
+
+
+def test_a_plan_that_expects_it_to_fit_is_told_once(capsys):
+    put("plan.yaml", workload="{batch: 256, context: 2k, alpha: 0.8}", expect="{fits: true}")
+    answer = said(capsys)
+    assert answer.code == 1
+    assert [line.split()[1] for line in answer.out.splitlines()[:-1]] == ["SP004"]
 
 
 # Cards named by path
@@ -415,6 +527,55 @@ def test_cards_found_are_checked_as_cards(capsys):
     assert answer.out.splitlines()[-1] == (
         "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 2 warnings besides"
     )
+
+
+def model(folder: str, name: str, text: str) -> Path:
+    return put(
+        f"{folder}/{name}.yaml",
+        f"schema: model/1\nname: {name}\ntitle: A model\nfamily: acme\ndtype: bf16\n"
+        f"{text}sources: [{{of: [dtype], kind: published, cite: a paper}}]\n",
+    )
+
+
+def test_a_broken_card_is_counted_as_a_card(capsys):
+    card("cards", "broken", bandwidth="3.35")
+    put("cards/torn.yaml", "schema: model/1\nname: [\n")
+    put("cards/plan.yaml", "schema: plan/1\ntarget: [\n")
+    answer = said(capsys, "cards")
+    assert answer.code == 2
+    assert answer.out.splitlines()[-1] == (
+        "1 plan, 2 cards, 0 expectations: 0 hold, 3 files unreadable"
+    )
+    Path("cards/plan.yaml").unlink()
+    assert said(capsys, "cards").out.splitlines()[-1] == "2 cards: 2 files unreadable"
+
+
+def test_a_card_that_no_plan_can_use_does_not_pass(capsys):
+    model("cards", "empty", "")
+    answer = said(capsys, "cards")
+    assert answer.code == 1
+    assert "cards/empty.yaml:2:7: SC009 " in answer.out
+    put("plan.yaml", target="cards/empty.yaml")
+    assert only_line(capsys, "plan.yaml").startswith("plan.yaml:2:9: SP101 ")
+    refusal = answered(capsys, ["best-k", "plan.yaml"])
+    assert (refusal.code, refusal.out) == (2, "")
+    assert refusal.err.startswith("specplan: plan.yaml:2:9: ")
+
+
+def test_an_alias_clash_of_two_cards_is_said_once(capsys):
+    card("cards", "one", aliases="[both]")
+    card("cards", "two", aliases="[both]")
+    for words in (["cards"], ["cards", "--catalogue", "cards"]):
+        found = [line for line in said(capsys, *words).out.splitlines() if " SC004 " in line]
+        assert len(found) == 1, found
+        assert "'both' is a name of" in found[0]
+
+
+def test_an_unknown_rule_is_cut_and_guessed(capsys):
+    answer = said(capsys, "--rule", "x" * 5000)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"specplan: unknown rule '{'x' * 60}'; expected one of SC001")
+    assert len(answer.err) < 400
 
 
 # Formats

@@ -257,7 +257,7 @@ def test_what_is_out_of_reach():
     need = best_k(worlds.scenario(worlds.PAIR), need=7.0).value.need
     assert need.alpha is None  # even 17 tokens cost 2.6 plain steps
     assert (need.draft_step_s, need.cost_ratio) == (None, None)
-    with pytest.raises(UsageError, match="and none drafts"):
+    with pytest.raises(UsageError, match="-d none is no drafter"):
         best_k(worlds.scenario(worlds.PLAIN), need=1.5)
 
 

@@ -14,12 +14,12 @@ from specplan.domain.model import Architecture, Model
 from specplan.rules import Finding
 from specplan.rules.cards import (
     CARD_RULES,
-    check_aliases,
     check_hardware,
     check_model,
     covering,
     numeric_keys,
 )
+from specplan.rules.names import check_aliases
 from specplan.rules.registry import RULES
 
 
@@ -160,7 +160,8 @@ def test_sc003_fp8_against_16_bits(rates, message):
     found = [Finding("SC003", "warning", f"{message}; expected 1 to 2.1", ("rates", "fp8"))] * bool(
         message
     )
-    assert check_hardware(replace(GPU, rates=rates)) == found
+    card = replace(GPU, rates=rates)
+    assert [f for f in check_hardware(card) if f.rule == "SC003"] == found
 
 
 def test_sc004_names_of_two_cards():
@@ -169,6 +170,13 @@ def test_sc004_names_of_two_cards():
         Finding("SC004", "error", "'gpu' is a name of bigger too", ("name",)),
         Finding("SC004", "error", "'big' is a name of bigger too", ("aliases", 0)),
         Finding("SC004", "error", "'bigger' is a name of bigger too", ("aliases", 1)),
+    ]
+
+
+def test_sc004_is_said_once_however_often_the_other_card_was_read():
+    other = replace(GPU, name="rival", aliases=("big",))
+    assert check_aliases(GPU, [other, replace(other, title="read again"), other]) == [
+        Finding("SC004", "error", "'big' is a name of rival too", ("aliases", 0))
     ]
 
 
@@ -197,6 +205,73 @@ def test_sc007_accepting_what_does_not_fire():
     ]
 
 
+@pytest.mark.parametrize("word", ["free", "none", "ratio"])
+def test_sc008_a_model_called_as_a_way_to_draft(word):
+    message = f"'{word}' after --draft is a way to draft, not this card"
+    assert check_model(replace(LM, name=word)) == [Finding("SC008", "error", message, ("name",))]
+    assert check_model(replace(LM, aliases=("small", word))) == [
+        Finding("SC008", "error", message, ("aliases", 1))
+    ]
+    assert check_hardware(replace(GPU, name=word)) == []
+
+
+@pytest.mark.parametrize("name", ["2xgpu", "gpu100x8"])
+def test_sc008_an_accelerator_called_as_a_number_of_them(name):
+    message = f"'{name}' is read as a number of accelerators, not as this card"
+    assert check_hardware(replace(GPU, name=name)) == [
+        Finding("SC008", "error", message, ("name",))
+    ]
+    assert check_model(replace(LM, name=name)) == []
+
+
+def test_sc009_a_model_without_any_figure():
+    bare = replace(LM, matmul_params=None, kv_bytes_per_token=None, architecture=None)
+    found = [f for f in check_model(bare) if f.rule == "SC009"]
+    assert [(f.level, f.path) for f in found] == [("error", ("name",))]
+    assert "lm" in found[0].message
+    figures = replace(LM, architecture=None, matmul_params=1e9, kv_bytes_per_token=1e4)
+    assert [f for f in check_model(figures) if f.rule == "SC009"] == []
+
+
+def test_sc010_an_accelerator_that_multiplies_no_bf16():
+    only = replace(GPU, rates={Dtype.FP8: 400e12})
+    assert check_hardware(only) == [
+        Finding("SC010", "warning", "no rate for bf16 weights, only for fp8", ("rates",))
+    ]
+    assert check_hardware(replace(only, unsupported={Dtype.BF16: "fp8 alone"})) == []
+    assert check_hardware(replace(GPU, rates={Dtype.BF16: 200e12})) == []
+
+
+def test_sc011_a_rate_of_what_is_not_supported():
+    card = replace(GPU, unsupported={Dtype.FP4: "no FP4 mode", Dtype.FP8: "no FP8 mode"})
+    assert check_hardware(card) == [
+        Finding("SC011", "error", "fp8 has a rate and is unsupported", ("unsupported", "fp8"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "stray"),
+    [
+        ("foo", True),
+        ("rates.int8", True),
+        ("rates.bf16.x", True),
+        ("link", True),  # a key that this card leaves out
+        ("rates.bf16", False),
+        ("memory", False),
+    ],
+)
+def test_sc012_a_source_of_what_is_not_there(key, stray):
+    found = check_hardware(replace(GPU, sources=(*GPU.sources, source("year", key))))
+    message = f"'{key}' is no key of the card"
+    path = ("sources", 2, "of", 1)
+    assert found == ([Finding("SC012", "warning", message, path)] if stray else [])
+
+
+def test_sc012_looks_into_an_architecture():
+    card = replace(LM, sources=(*LM.sources, source("architecture.hidden", "architecture.depth")))
+    assert [f.message for f in check_model(card)] == ["'architecture.depth' is no key of the card"]
+
+
 def test_an_accepted_warning_is_a_note_with_the_reason():
     sparse = {Dtype.BF16: 100e12, Dtype.FP8: 375e12}
     card = replace(GPU, rates=sparse, accept={"SC003": "the chip is so"})
@@ -222,7 +297,7 @@ def test_errors_cannot_be_accepted():
 
 
 def test_every_card_rule_is_registered_and_explained():
-    assert [rule.id for rule in CARD_RULES] == [f"SC00{n}" for n in range(1, 8)]
+    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 13)]
     for rule in CARD_RULES:
         assert RULES[rule.id] is rule
         assert rule.help == f"{rule.what} {rule.why} {rule.remedy}"

@@ -1,0 +1,81 @@
+"""What can be wrong with the names of a card: taken, hiding another card, or not to be typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from specplan.domain.drafter import DRAFTERS
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
+from specplan.rules import Finding, KeyPath, Rule
+
+Card = Hardware | Model
+
+COUNTED = r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)"
+"""What is read as a number of accelerators, such as 2xh100 or h100x8, and never as a card."""
+
+CLASH = Rule(
+    id="SC004",
+    level="error",
+    title="name of two cards",
+    what="A name or alias belongs to two cards.",
+    why="Whoever types it gets one of them without knowing which.",
+    remedy="Rename one card, or drop the alias from one.",
+)
+OVERRIDE = Rule(
+    id="SC005",
+    level="warning",
+    title="packaged card overridden",
+    what="A card of another folder has the name of a card that ships with specplan.",
+    why="The same plan gives other figures where that folder is missing.",
+    remedy="Give the card a name of its own; accept with a reason if it is meant to replace.",
+)
+RESERVED = Rule(
+    id="SC008",
+    level="error",
+    title="name with a meaning of its own",
+    what="A model is called as a way to draft is, or an accelerator as a number of them.",
+    why="Whoever types the name gets what the word means, never the card.",
+    remedy="Rename the card, or drop the alias.",
+)
+
+
+def check_aliases(card: Card, others: Sequence[Card]) -> list[Finding]:
+    """Names of this card that another card of its kind answers to as well.
+
+    A card of the same name is no clash: the later folder's wins, which is for SC005.
+    """
+    found = []
+    for path, name in _names(card):
+        for other in dict.fromkeys(o.name for o in others if name in {o.name, *o.aliases}):
+            if other != card.name:
+                message = f"'{name}' is a name of {other} too"
+                found.append(Finding(CLASH.id, CLASH.level, message, path))
+    return found
+
+
+def override(card: Card, *, overrides: bool) -> Finding | None:
+    """SC005: the card stands in the place of a packaged one."""
+    if not overrides:
+        return None
+    message = f"{card.name} hides the packaged card of that name"
+    return Finding(OVERRIDE.id, OVERRIDE.level, message, ("name",))
+
+
+def reserved(card: Card) -> Iterator[Finding]:
+    """SC008: each name of the card that can never find it."""
+    for path, name in _names(card):
+        if isinstance(card, Model) and name in DRAFTERS:
+            message = f"'{name}' after --draft is a way to draft, not this card"
+        elif isinstance(card, Hardware) and re.fullmatch(COUNTED, name):
+            message = f"'{name}' is read as a number of accelerators, not as this card"
+        else:
+            continue
+        yield Finding(RESERVED.id, RESERVED.level, message, path)
+
+
+def _names(card: Card) -> Iterator[tuple[KeyPath, str]]:
+    """The name and the aliases, each with its place."""
+    yield ("name",), card.name
+    yield from ((("aliases", number), alias) for number, alias in enumerate(card.aliases))
