@@ -406,10 +406,7 @@ VALUES = [
         "plan/1",
         "workload: {batch: 1:64:x2, context: 8k, alpha: [0.6, 0.8]}",
         "workload: chat",
-        (
-            "f.yaml:4:11: workload is no mapping; "
-            "expected keys such as batch, context, isl, osl"
-        ),
+        ("f.yaml:4:11: workload is no mapping; expected keys such as batch, context, isl, osl"),
     ),
     (
         "plan/1",
