@@ -22,7 +22,7 @@ from specplan.errors import InputError, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
-from specplan.rules.names import check_aliases
+from specplan.rules.names import answering, check_aliases
 from specplan.rules.plans import UNREADABLE
 from specplan.rules.registry import RULES
 from specplan.visible import visible
@@ -71,7 +71,7 @@ class Checking:
             else:
                 self.files.append(visible(str(found)))
                 self._file(found)
-        kin = Kin(self.catalogue)
+        kin = Kin(self.catalogue, self.cards)
         for loaded in self.cards:
             self.others += _of_card(loaded, kin)
 
@@ -132,42 +132,41 @@ def _headed(path: Path) -> str:
 
 @dataclass(slots=True)
 class Kin:
-    """Cards by each name that they answer to: those of the catalogue and those checked so far."""
+    """Who answers to which name, in the catalogue and among the cards that are checked."""
 
     catalogue: Catalogue
-    _known: dict[type, dict[str, list[Hardware | Model]]] = field(default_factory=dict)
-    _told: set[tuple[type, frozenset[str]]] = field(default_factory=set)
+    checked: Sequence[AnyCard]
+    _answer: dict[type, dict[str, list[str]]] = field(default_factory=dict)
 
-    def of(self, card: Hardware | Model) -> list[Hardware | Model]:
-        """Those of its kind that share a name with the card, which becomes known too; each pair is
-        told of once.
-        """
+    def clashes(self, card: Hardware | Model) -> list[Finding]:
+        """Names of the card that others of its kind have too, each told of at one card only."""
         cls = type(card)
-        if cls not in self._known:
-            self._known[cls] = {}
-            for loaded in self.catalogue.every(cls):
-                self._add(loaded.card)
-        called = self._known[cls]
-        sharing = [o for name in (card.name, *card.aliases) for o in called.get(name, ())]
-        pairs = [(cls, frozenset((card.name, other.name))) for other in sharing]
-        found = [o for o, pair in zip(sharing, pairs, strict=True) if pair not in self._told]
-        self._told.update(pairs)
-        self._add(card)
+        if cls not in self._answer:
+            every = (*self.catalogue.every(cls), *self.checked)
+            cards = [loaded.card for loaded in every if isinstance(loaded.card, cls)]
+            self._answer[cls] = answering(cards)
+        found = check_aliases(card, self._answer[cls])
+        if found:
+            for name in (card.name, *card.aliases):
+                self._answer[cls].pop(name, None)
         return found
-
-    def _add(self, card: Hardware | Model) -> None:
-        for name in dict.fromkeys((card.name, *card.aliases)):
-            self._known[type(card)].setdefault(name, []).append(card)
 
 
 def _of_card(loaded: AnyCard, kin: Kin) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
-    look_up = kin.catalogue.hardware if isinstance(card, Hardware) else kin.catalogue.model
-    overrides = False
-    with suppress(SpecplanError):  # it is in no catalogue
-        named = look_up(card.name)
-        overrides = named.hides_packaged and named.origin.path == loaded.origin.path
-    for finding in (*findings_of(card, overrides=overrides), *check_aliases(card, kin.of(card))):
+    overrides = _overrides(loaded, kin.catalogue)
+    for finding in (*findings_of(card, overrides=overrides), *kin.clashes(card)):
         where = loaded.document.where(finding.path)
         yield Outcome(finding=finding, where=where, name=RULES[finding.rule].title)
+
+
+def _overrides(loaded: AnyCard, catalogue: Catalogue) -> bool:
+    """Whether it is this card that its name finds, in the place of a packaged one."""
+    name, is_hardware = loaded.card.name, isinstance(loaded.card, Hardware)
+    if name not in catalogue.entries("hardware" if is_hardware else "models"):
+        return False  # asked for it, the catalogue would read all cards for what is near
+    with suppress(SpecplanError):  # the one that its name finds is another, and broken
+        named = catalogue.hardware(name) if is_hardware else catalogue.model(name)
+        return named.hides_packaged and named.origin.path == loaded.origin.path
+    return False

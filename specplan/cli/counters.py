@@ -21,17 +21,43 @@ class Counted:
 
 
 def counted(
-    flags: Mapping[str, tuple[str, ...]], accepted: int | None, drafted: int | None
+    flags: Mapping[str, tuple[str, ...]],
+    accepted: int | None,
+    drafted: int | None,
+    *,
+    mixed: bool = False,
 ) -> Counted:
     """The flags with the acceptance that the counters imply, if there are any.
 
-    -k then names the draft length that was in use, not a candidate.
+    -k then names the draft length that was in use, not a candidate. `mixed` says that several
+    workloads share the server, of which counters tell nothing apart.
     """
     asked = dict(flags)
     if accepted is None and drafted is None:
         return Counted(asked, {}, ())
     if accepted is None or drafted is None:
         raise UsageError("--accepted and --drafted go together")
+    used = _length_in_use(asked, drafted, mixed=mixed)
+    alpha = alpha_from_counts(accepted, drafted, used)
+    values = {"accepted": accepted, "drafted": drafted, "k_in_use": used}
+    note = f"{accepted:,} of {drafted:,} drafted at k = {used} is alpha {alpha.alpha:.3f}"
+    if 0 < accepted < drafted and used > 1:
+        rate = f"{accepted / drafted:.3f}"
+        note += f", not {rate}: drafts after a rejection were never tried"
+    return Counted(
+        flags=asked | {"acceptance": (f"{alpha.alpha!r}{grammar.UNCERTAIN}{alpha.sd!r}",)},
+        inputs={name: Input(value=value, origin="flag") for name, value in values.items()},
+        notes=(note,),
+    )
+
+
+def _length_in_use(asked: dict[str, tuple[str, ...]], drafted: int, *, mixed: bool) -> int:
+    """The k taken out of what was asked; refuses what the counters cannot be about."""
+    if mixed:
+        raise UsageError(
+            "--accepted and --drafted are about one workload, not a mix",
+            hint="give each part its alpha",
+        )
     if "acceptance" in asked:
         raise UsageError("--acceptance and counters say the same twice", hint="give one of them")
     used = grammar.lengths(asked.pop("k", ("best",)))
@@ -47,14 +73,4 @@ def counted(
             where=Where("--drafted"),
             expected=f"a multiple of {used[0]}: engines count k tokens for every round",
         )
-    alpha = alpha_from_counts(accepted, drafted, used[0])
-    values = {"accepted": accepted, "drafted": drafted, "k_in_use": used[0]}
-    note = f"{accepted:,} of {drafted:,} drafted at k = {used[0]} is alpha {alpha.alpha:.3f}"
-    if 0 < accepted < drafted and used[0] > 1:
-        rate = f"{accepted / drafted:.3f}"
-        note += f", not {rate}: drafts after a rejection were never tried"
-    return Counted(
-        flags=asked | {"acceptance": (f"{alpha.alpha!r}{grammar.UNCERTAIN}{alpha.sd!r}",)},
-        inputs={name: Input(value=value, origin="flag") for name, value in values.items()},
-        notes=(note,),
-    )
+    return used[0]

@@ -110,17 +110,19 @@ def best_k(
 ) -> int:
     """Which k, by what margin, and how wrong may my acceptance be?"""
     from specplan.cli.counters import counted
+    from specplan.cli.planned import mixes
     from specplan.cli.plans import catalogue_of, plan_of
     from specplan.cli.scenario import build
     from specplan.cli.show import show
     from specplan.domain.scenario import Input
     from specplan.questions.best_k import best_k as question
 
-    asked = counted(typed(what, load), accepted, drafted)
+    read = plan_of(plan, without=("k",))
+    asked = counted(typed(what, load), accepted, drafted, mixed=bool(mix or mixes(read)))
     scenario = build(
         asked.flags,
         catalogue=catalogue_of(what),
-        plan=plan_of(plan, without=("k",)),
+        plan=read,
         defaults=ANY_DRAFTER if need is not None else None,
         k_max=candidates.k_max,
         mix=mix or (),

@@ -106,6 +106,7 @@ class Resolver:
     def _model(self, name: str, field: str, where: Where) -> Model:
         with _naming(where):
             loaded = self.catalogue.model(name, where)
+        with placed(where):
             _ = loaded.card.active_params, loaded.card.kv_groups  # else nothing can be priced
         self._record(field, loaded)
         return loaded.card
@@ -175,10 +176,8 @@ def _naming(where: Where) -> Iterator[None]:
     try:
         yield
     except SpecplanError as error:
-        if error.where is None or not error.where.line:
-            if error.where not in {None, where}:
-                error.what = f"{error.where}: {error.what}"
-            error.where = where
+        if error.where not in {None, where} and not error.where.line:
+            error.what, error.where = f"{error.where}: {error.what}", where
         raise
 
 

@@ -46,14 +46,17 @@ QUESTIONS = {
 }
 
 
-def load(*folders: str | PathLike[str]) -> Catalogue:
+Folder = str | PathLike[str]
+
+
+def load(*folders: Folder) -> Catalogue:
     """The catalogue: packaged cards, the user's own, and those in `folders`, later ones winning."""
     return Catalogue(tuple(user_folders([str(folder) for folder in folders])))
 
 
 def scenario(
     *,
-    catalogue: Catalogue | None = None,
+    catalogue: Catalogue | Folder | Iterable[Folder] | None = None,
     k_max: int | None = None,
     mix: Sequence[str] = (),
     **options: str | float | Iterable[str | float],
@@ -62,12 +65,8 @@ def scenario(
 
     Names are those of the command line with underscores; values are texts of its grammar, numbers,
     or iterables of either. target, draft, hardware and acceptance have no default. `catalogue` is
-    what `load` returns.
+    what `load` returns, or the folder or folders to load.
     """
-    if catalogue is not None and not isinstance(catalogue, Catalogue):
-        raise UsageError(
-            "catalogue is no Catalogue", expected="what load returns", hint="load('my-cards')"
-        )
     typed = {
         "acceptance" if name == "alpha" else name: _texts(name, value)
         for name, value in options.items()
@@ -76,7 +75,14 @@ def scenario(
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
     parts = (mix,) if isinstance(mix, str) else tuple(map(str, mix))
-    return build(typed, catalogue=catalogue or load(), k_max=k_max, mix=parts)
+    return build(typed, catalogue=_loaded(catalogue), k_max=k_max, mix=parts)
+
+
+def _loaded(given: Catalogue | Folder | Iterable[Folder] | None) -> Catalogue:
+    """The catalogue given, or that of the folders given."""
+    if isinstance(given, Catalogue):
+        return given
+    return load(given) if isinstance(given, str | PathLike) else load(*(given or ()))
 
 
 def _texts(name: str, value: str | float | Iterable[str | float]) -> tuple[str, ...]:
@@ -114,6 +120,7 @@ def build(
     resolver = Resolver(catalogue, asked)
     setups = resolver.setups()
     _refuse_rateless(setups, asked)
+    _refuse_cardless(setups, asked)
     said, whose = _mix(mix, plan)
     parts, own = _parts(said, whose, asked)
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
@@ -181,6 +188,15 @@ def _refuse_rateless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> Non
                 raise
 
 
+def _refuse_cardless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> None:
+    """Refuses the storage of drafters that store nothing; a plan's may wait for another drafter."""
+    given = asked.get("draft_dtype")
+    if given and given.origin == "flag" and not any(s.draft.model for s in setups):
+        drafts = ", ".join(dict.fromkeys(s.draft.label for s in setups))
+        what = f"--draft-dtype is not used: draft {drafts} has no weights"
+        raise UsageError(what, hint="leave it out, or name a model")
+
+
 def _missing(names: Sequence[str]) -> UsageError:
     """The error for the first option that nobody gave; it names the others too."""
     question, expected, listing = QUESTIONS[names[0]]
@@ -213,8 +229,10 @@ def _flag(name: str) -> str:
 
 def _from_lengths(asked: Mapping[str, Given]) -> Given:
     """Context from prompt and output lengths: the average over the output, n + m/2."""
-    if not ("isl" in asked and "osl" in asked):
-        raise UsageError("--isl and --osl go together", hint="or give --context")
+    said = [asked[name] for name in ("isl", "osl") if name in asked]
+    if len(said) == 1:
+        where = None if said[0].origin == "flag" else said[0].where
+        raise UsageError("--isl and --osl go together", where=where, hint="or give --context")
     if asked["context"].origin == asked["isl"].origin:
         raise UsageError("--context and --isl/--osl say the same twice", hint="give one of them")
     prompt, output = _one_length(asked, "isl"), _one_length(asked, "osl")

@@ -136,7 +136,8 @@ def _refuse_need(scenario: Scenario, goal: Objective) -> None:
         raise UsageError(f"--need is about one workload, not {scenario.workloads}")
     if scenario.acceptance[0].sd:
         raise UsageError(
-            f"--need takes one alpha, not {scenario.acceptance[0]}", hint="leave out the +-"
+            f"--need takes one alpha, not {scenario.acceptance[0]}",
+            hint=f"write -a {scenario.acceptance[0].alpha:.4g}",
         )
     if scenario.setups[0].draft.max_k == 0:
         raise UsageError(

@@ -36,7 +36,8 @@ class Point:
     @property
     def end(self) -> float:
         """Tokens of a finished sequence."""
-        return self.context + self.growth
+        end = self.context + self.growth
+        return int(end) if float(end).is_integer() else end
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from specplan.domain.drafter import DRAFTERS
 from specplan.domain.hardware import Hardware
@@ -12,6 +12,7 @@ from specplan.rules import Finding, KeyPath, Rule
 
 Card = Hardware | Model
 
+_MOST_SHOWN = 3
 COUNTED = r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)"
 """What is read as a number of accelerators, such as 2xh100 or h100x8, and never as a card."""
 
@@ -41,17 +42,28 @@ RESERVED = Rule(
 )
 
 
-def check_aliases(card: Card, others: Sequence[Card]) -> list[Finding]:
-    """Names of this card that another card of its kind answers to as well.
+def answering(cards: Iterable[Card]) -> dict[str, list[str]]:
+    """Of cards of one kind, those that answer to each name, by their own names."""
+    found: dict[str, dict[str, None]] = {}
+    for card in cards:
+        for _, name in _names(card):
+            found.setdefault(name, {})[card.name] = None
+    return {name: list(cards) for name, cards in found.items()}
+
+
+def check_aliases(card: Card, answer: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """Names of this card that other cards of its kind `answer` to as well.
 
     A card of the same name is no clash: the later folder's wins, which is for SC005.
     """
     found = []
     for path, name in _names(card):
-        for other in dict.fromkeys(o.name for o in others if name in {o.name, *o.aliases}):
-            if other != card.name:
-                message = f"'{name}' is a name of {other} too"
-                found.append(Finding(CLASH.id, CLASH.level, message, path))
+        others = [other for other in answer.get(name, ()) if other != card.name]
+        if others:
+            more = len(others) - _MOST_SHOWN
+            shown = ", ".join(others[:_MOST_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+            message = f"'{name}' is a name of {shown} too"
+            found.append(Finding(CLASH.id, CLASH.level, message, path))
     return found
 
 

@@ -571,6 +571,19 @@ def test_an_alias_clash_of_two_cards_is_said_once(capsys):
         assert "'both' is a name of" in found[0]
 
 
+def test_a_broken_card_of_the_same_name_elsewhere_stops_no_check(capsys):
+    card("specplan.d", "mine", bandwidth="3.35")
+    card("cards", "mine", aliases="[ours]")
+    assert said(capsys, "cards") == (0, "1 card: nothing found\n", "")
+
+
+def test_a_clash_of_many_cards_is_one_finding(capsys):
+    for number in range(40):
+        card("cards", f"c{number}", aliases="[both]")
+    found = [line for line in said(capsys, "cards").out.splitlines() if " SC004 " in line]
+    assert found == ["cards/c0.yaml:6:11: SC004 'both' is a name of c1, c10, c11 and 36 more too"]
+
+
 def test_an_unknown_rule_is_cut_and_guessed(capsys):
     answer = said(capsys, "--rule", "x" * 5000)
     assert (answer.code, answer.out) == (2, "")

@@ -33,7 +33,7 @@ MIX_FORM = "expected WEIGHT,KEY=VALUE,... such as 3,alpha=0.8,context=2k"
         ),
         (
             f"best-k {PAIR} -a 0.7+-0.1 --need 1.5",
-            "--need takes one alpha, not 0.7+-0.1; leave out the +-",
+            "--need takes one alpha, not 0.7+-0.1; write -a 0.7",
         ),
         (f"best-k {PAIR} --mix 1,alpha=0.5,alpha=0.6", f"--mix: alpha is said twice; {MIX_FORM}"),
         (
@@ -67,6 +67,19 @@ MIX_FORM = "expected WEIGHT,KEY=VALUE,... such as 3,alpha=0.8,context=2k"
             f"best-k {PAIR} -a 0.7 --draft-dtype fp32",
             "--draft-dtype: h100-sxm has no rate for fp32 weights; its card has rates for bf16, "
             "fp16, fp8, int8; choose another dtype",
+        ),
+        (
+            "best-k -t llama-3-8b -d ratio:0.05,free -g h100 -a 0.7 --draft-dtype fp8",
+            "--draft-dtype is not used: draft ratio:0.05, free has no weights; "
+            "leave it out, or name a model",
+        ),
+        (
+            f"best-k {PAIR} --mix 1,alpha=0.5 --accepted 4 --drafted 8 -k 4",
+            "--accepted and --drafted are about one workload, not a mix; give each part its alpha",
+        ),
+        (
+            f"best-k {PAIR} --accepted 1735 --drafted 2648 -k 4 --need 1.5",
+            "--need takes one alpha, not 0.8379+-0.0086; write -a 0.8379",
         ),
         (
             f"best-k {PAIR} -a 0.7 -c 1000 --isl 10 --osl 20",
@@ -156,6 +169,10 @@ def test_counts_are_whole_in_json(capsys):
     line = f"memory {PAIR} -a 0.7 --isl 1001 --osl 300 -f json"
     memory = json.loads(answered(capsys, line.split()).out)["answer"]
     assert [repr(memory[arm][0]["context"]) for arm in ("bills", "arms")] == ["1301", "1301"]
+    line = f"best-k {PAIR} -a 0.7 --isl 1024 --osl 255 -f json"
+    odd = json.loads(answered(capsys, line.split()).out)["answer"]
+    assert odd["choice"]["context"] == 1151.5
+    assert repr(odd["memory"]["context"]) == "1279"
     line = f"best-k {PAIR} --mix 1,alpha=0.5,context=1k -f json"
     mix = json.loads(answered(capsys, line.split()).out)
     assert repr(mix["answer"]["parts"][0]["context"]) == repr(mix["rows"][0]["context"]) == "1024"
@@ -188,7 +205,6 @@ def test_an_uncertain_speedup_lies_in_its_interval():
     [
         ({"batch": []}, "batch is empty"),
         ({"acceptance": [0.8, 0.5]}, "looks like rates per position"),
-        ({"catalogue": ["cards"]}, "catalogue is no Catalogue"),
         ({"k_max": "5"}, "'5' is out of range"),
     ],
 )
@@ -202,6 +218,25 @@ def test_folders_of_cards_are_named_as_text_or_as_paths(tmp_path):
     assert specplan.load(tmp_path).folders == specplan.load(str(tmp_path)).folders
     with pytest.raises(SpecplanError, match="no folder"):
         specplan.load(["cards"])
+
+
+def test_a_scenario_takes_folders_of_cards(tmp_path):
+    text = (ROOT / "models" / "llama-3.2-1b.yaml").read_text("utf-8")
+    (tmp_path / "models").mkdir()
+    card = tmp_path / "models" / "own.yaml"
+    card.write_text(text.replace("name: llama-3.2-1b", "name: own"))
+    named = {"target": "llama-3-8b", "draft": "own", "hardware": "h100", "acceptance": 0.7}
+    for folders in (str(tmp_path), tmp_path, [str(tmp_path)], specplan.load(tmp_path)):
+        assert specplan.scenario(**named, catalogue=folders).setups[0].draft.label == "own"
+    with pytest.raises(SpecplanError, match="no folder"):
+        specplan.scenario(**named, catalogue=["cards"])
+
+
+def test_a_plan_may_say_the_storage_of_another_drafter(tmp_path, capsys):
+    plan = tmp_path / "plan.yaml"
+    flags = f"{PAIR} -a 0.8 --draft-dtype fp8"
+    assert answered(capsys, ["init", str(plan), *flags.split()]).code == 0
+    assert answered(capsys, ["best-k", str(plan), "-d", "free"]).code == 0
 
 
 def test_one_part_of_a_mix_needs_no_list():

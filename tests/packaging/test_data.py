@@ -92,7 +92,7 @@ def test_a_copy_without_cards_says_so_and_reads_no_other_projects(tmp_path, site
     done = run_from(site, ["sweep"], tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     missing = "specplan's own models folder is missing; reinstall specplan"
-    assert done.stderr == f"specplan: --target: {missing}\n"
+    assert done.stderr == f"specplan: {missing}\n"
 
 
 def test_a_bare_checkout_finds_the_cards_beside_it(tmp_path):

@@ -19,7 +19,7 @@ from specplan.rules.cards import (
     covering,
     numeric_keys,
 )
-from specplan.rules.names import check_aliases
+from specplan.rules.names import answering, check_aliases
 from specplan.rules.registry import RULES
 
 
@@ -67,7 +67,9 @@ LM = Model(
 def test_good_cards_have_no_findings():
     assert check_hardware(GPU) == []
     assert check_model(LM) == []
-    assert check_aliases(GPU, [GPU, replace(GPU, name="other", aliases=("small",))]) == []
+    assert (
+        check_aliases(GPU, answering([GPU, replace(GPU, name="other", aliases=("small",))])) == []
+    )
 
 
 def test_numeric_keys():
@@ -166,7 +168,7 @@ def test_sc003_fp8_against_16_bits(rates, message):
 
 def test_sc004_names_of_two_cards():
     other = replace(GPU, name="bigger", aliases=("big", "gpu"))
-    assert check_aliases(GPU, [GPU, other]) == [
+    assert check_aliases(GPU, answering([GPU, other])) == [
         Finding("SC004", "error", "'gpu' is a name of bigger too", ("name",)),
         Finding("SC004", "error", "'big' is a name of bigger too", ("aliases", 0)),
         Finding("SC004", "error", "'bigger' is a name of bigger too", ("aliases", 1)),
@@ -175,13 +177,14 @@ def test_sc004_names_of_two_cards():
 
 def test_sc004_is_said_once_however_often_the_other_card_was_read():
     other = replace(GPU, name="rival", aliases=("big",))
-    assert check_aliases(GPU, [other, replace(other, title="read again"), other]) == [
+    answer = answering([other, replace(other, title="read again"), other])
+    assert check_aliases(GPU, answer) == [
         Finding("SC004", "error", "'big' is a name of rival too", ("aliases", 0))
     ]
 
 
 def test_sc004_a_card_that_another_overrides_is_no_clash():
-    assert check_aliases(GPU, [replace(GPU, title="the same name elsewhere")]) == []
+    assert check_aliases(GPU, answering([replace(GPU, title="the same name elsewhere")])) == []
 
 
 @pytest.mark.parametrize("check", [check_hardware, check_model])
@@ -202,6 +205,13 @@ def test_sc007_accepting_what_does_not_fire():
     assert check_hardware(card) == [
         Finding("SC007", "warning", f"{rule} is accepted and finds nothing", ("accept", rule))
         for rule in ("SC003", "SC999")
+    ]
+
+
+def test_sc004_names_a_few_of_many():
+    others = [replace(GPU, name=f"rival-{n}", aliases=("big",)) for n in range(1200)]
+    assert [f.message for f in check_aliases(GPU, answering(others))] == [
+        "'big' is a name of rival-0, rival-1, rival-2 and 1,197 more too"
     ]
 
 
@@ -318,7 +328,7 @@ def test_packaged_cards_have_sources_and_no_warnings(loaded):
     else:
         found = check_model(card)
         kin = [other.card for other in PACKAGED if isinstance(other.card, Model)]
-    assert [f for f in (*found, *check_aliases(card, kin)) if f.level != "note"] == []
+    assert [f for f in (*found, *check_aliases(card, answering(kin))) if f.level != "note"] == []
     for finding in found:
         where = loaded.document.where(finding.path)
         assert where.line > 1, f"{finding} leads nowhere in the file"
