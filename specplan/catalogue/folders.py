@@ -26,11 +26,18 @@ PACKAGED = "packaged"
 SUFFIXES = (".yaml", ".yml")
 _HEAD_BYTES = 65_536
 _HEADER = re.compile(rb"^(?:\xef\xbb\xbf)?[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z-]+)", re.MULTILINE)
-_KIND_OF = {b"hardware": "hardware", b"model": "models", b"models": "models"}
+_KIND_OF = {
+    b"hardware": "hardware",
+    b"model": "models",
+    b"models": "models",
+    b"engine": "engines",
+    b"engines": "engines",
+}
 _OTHERS = (b"plan", b"lock")
 _KEYS_OF = {  # what only a card of that kind has at its top
     "hardware": re.compile(rb"^(?:rates|bandwidth|memory_basis):", re.MULTILINE),
     "models": re.compile(rb"^(?:matmul_params|kv_bytes_per_token|architecture):", re.MULTILINE),
+    "engines": re.compile(rb"^(?:kernels|releases|follows|stand_in):", re.MULTILINE),
 }
 
 

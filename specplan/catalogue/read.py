@@ -86,20 +86,24 @@ class Document:
 def read_file(path: Path | Traversable, name: str | None = None) -> Document:
     """The document in a regular file of at most 1 MB; messages call it `name`."""
     shown = name or (str(path) if isinstance(path, Path) else path.name)
-    where = Where(visible(shown))
+    return read_yaml(read_bytes(path, shown, "a YAML file", MAX_BYTES), shown)
+
+
+def read_bytes(path: Path | Traversable, name: str, wanted: str, limit: int) -> bytes:
+    """The bytes of a regular file, at most one more than `limit`."""
+    where = Where(visible(name))
     try:
         if path.is_dir():
-            raise InputError("is a folder", where=where, expected="a YAML file")
+            raise InputError("is a folder", where=where, expected=wanted)
         # A FIFO or a device would block or never end.
         if not path.is_file():
             exists = isinstance(path, Path) and path.exists()
             raise InputError("not a regular file" if exists else "no such file", where=where)
         with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+            return file.read(limit + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"cannot be read: {reason}", where=where) from error
-    return read_yaml(raw, shown)
 
 
 def read_yaml(raw: bytes, name: str) -> Document:

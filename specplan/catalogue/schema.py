@@ -22,7 +22,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from specplan.catalogue.explain import SHOWN, explain, label, within
 from specplan.catalogue.read import Document, KeyPath
 from specplan.domain.card import NEEDS_UNIT, Strict
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
+from specplan.domain.measurement import HeldOut, Measurement
 from specplan.domain.model import Model
 from specplan.domain.plan import Plan
 from specplan.errors import InputError, SpecplanError, Where, did_you_mean, unknown
@@ -31,8 +33,15 @@ from specplan.visible import visible
 
 T = TypeVar("T", bound=Strict)
 
-SCHEMAS: dict[str, type[Strict]] = {"hardware": Hardware, "model": Model, "plan": Plan}
-"""What `specplan schema` prints the schema of."""
+SCHEMAS: dict[str, type[Strict]] = {
+    "hardware": Hardware,
+    "model": Model,
+    "engine": Engine,
+    "plan": Plan,
+    "measurements": Measurement,
+    "held-out": HeldOut,
+}
+"""What `specplan schema` prints the schema of; of measurements, that of a row as an object."""
 
 _USUAL = {"s": 1e-3, "B": float(2**30)}  # what a bare number most likely means
 
@@ -58,8 +67,13 @@ def _hints(cls: type) -> dict[str, Any]:
 
 def bind(document: Document, cls: type[T]) -> T:
     """The object that a document describes, or the first thing wrong with it as an InputError."""
+    _headed(document, cls)
+    return fill(document, cls)
+
+
+def fill(document: Document, cls: type[T]) -> T:
+    """The object that a document without a header describes."""
     kind: type = cls
-    _headed(document, kind)
     plain = _Reading(document).value(document.data, kind, ())
     try:
         return adapter(cls).validate_json(json.dumps(plain))
@@ -68,7 +82,9 @@ def bind(document: Document, cls: type[T]) -> T:
 
 
 def _header(cls: type) -> str:
-    """What `schema:` says in a file of this class."""
+    """What `schema:` says in a file of this class; a row of a table has no such key."""
+    if "schema" not in _hints(cls):
+        return f"{next(kind for kind, of in SCHEMAS.items() if of is cls)}/1"
     (header,) = get_args(_hints(cls)["schema"])
     return str(header)
 
@@ -263,6 +279,7 @@ def _plausible(value: float, unit: str, band: tuple[float, float], name: str, wh
         )
 
 
+@cache
 def _unwrap(hint: object) -> tuple[Any, tuple[object, ...]]:
     """The type under Annotated and `| None`, and the annotations met on the way."""
     marks: tuple[object, ...] = ()

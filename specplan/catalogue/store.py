@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -24,18 +24,24 @@ from specplan.catalogue.folders import (
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.domain.card import NAME_PATTERN, Origin
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import AGREEMENT, Model
 from specplan.errors import InputError, SpecplanError, UnknownName, Where, unknown
 from specplan.visible import visible
 
-KINDS: dict[str, type[Hardware | Model]] = {"hardware": Hardware, "models": Model}
+KINDS: dict[str, type[Hardware | Model | Engine]] = {
+    "hardware": Hardware,
+    "models": Model,
+    "engines": Engine,
+}
+_WORDS = {"hardware": "hardware", "models": "model", "engines": "engine"}
 
 _NAMED_BROKEN = 3  # broken files that one message names
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/([A-Za-z0-9](?:[\w.-]*[\w-])?)(?<!\.yaml)(?<!\.yml)")
 
-Card = TypeVar("Card", bound=Hardware | Model)
+Card = TypeVar("Card", bound=Hardware | Model | Engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +76,14 @@ class Catalogue:
 
     def entries(self, kind: str) -> dict[str, Entry]:
         """The winning entry of each name, sorted by name."""
-        return self._hardware if kind == "hardware" else self._models
+        if kind not in self._entries:
+            self._entries[kind] = entries(kind, self.folders)
+        return self._entries[kind]
 
     @cached_property
-    def _hardware(self) -> dict[str, Entry]:
-        return entries("hardware", self.folders)
-
-    @cached_property
-    def _models(self) -> dict[str, Entry]:
-        return entries("models", self.folders)
+    def _entries(self) -> dict[str, dict[str, Entry]]:
+        """Entries by kind, looked for when first asked for."""
+        return {}
 
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
         """The accelerator of that name, alias or path."""
@@ -87,6 +92,22 @@ class Catalogue:
     def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
         """The model of that name, alias or path."""
         return self._load("models", Model, name, where)
+
+    def engine(self, name: str, where: Where | None = None) -> Loaded[Engine]:
+        """The engine of that name, alias or path, completed by the one that it follows."""
+        loaded = self._load("engines", Engine, name, where)
+        followed = loaded.card.follows
+        if followed is None:
+            return loaded
+        place = loaded.document.where(("follows",))
+        base = self._load("engines", Engine, followed, place)
+        if base.card.follows is not None:
+            raise InputError(
+                f"{followed} follows another engine itself",
+                where=place,
+                expected="an engine that stands on its own",
+            )
+        return replace(loaded, card=loaded.card.following(base.card))
 
     def every(self, cls: type[Card]) -> list[Loaded[Card]]:
         """All cards of a class by name that can be read."""
@@ -161,7 +182,7 @@ class Catalogue:
     def _no_card(self, kind: str, cls: type[Card], name: str, where: Where | None) -> UnknownName:
         """The error for a name of no card; a broken one may be what was meant."""
         shelf = self.shelf(cls)
-        word = "hardware" if kind == "hardware" else "model"
+        word = _WORDS[kind]
         listing = f"specplan {kind} list shows all"
         error = unknown(
             word,
@@ -190,7 +211,8 @@ def _layers(entry: Entry) -> Iterator[Entry]:
 def _shown(entry: Entry, cls: type[object]) -> str:
     """The file as messages call it; where specplan itself lies is nobody's business."""
     if entry.layer == PACKAGED:
-        return f"{'hardware' if cls is Hardware else 'models'}/{entry.file.name}"
+        folder = next(kind for kind, of in KINDS.items() if of is cls)
+        return f"{folder}/{entry.file.name}"
     return shown_path(entry.file)
 
 

@@ -115,13 +115,44 @@ class Rows:
 Section = Pivot | Facts | Lines | Rows
 
 
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line through points; both coordinates above zero."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A single point, drawn as `sign`."""
+
+    sign: str
+    name: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A picture on two logarithmic axes; a label says the quantity and its unit."""
+
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    marks: tuple[Mark, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What people see: a title with the basis at its right, a caption, sections, closing lines."""
+    """What people see: a title with the basis at its right, a caption, sections, closing lines;
+    `chart` is the picture of the answer, where it has one.
+    """
 
     title: str
     caption: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,10 +51,14 @@ class Dtype(StrEnum):
     INT8 = "int8"
     FP4 = "fp4"
     INT4 = "int4"
+    NVFP4 = "nvfp4"
+    MXFP4 = "mxfp4"
 
     @property
     def bytes_per_element(self) -> float:
-        """Bytes of one stored element; block scales of 4- and 8-bit formats are left out."""
+        """Bytes of one stored element. Block scales of int4, fp4 and fp8 are left out; nvfp4 and
+        mxfp4 are formats that fix theirs, one byte for 16 and for 32 elements.
+        """
         return _BYTES[self]
 
 
@@ -66,6 +70,8 @@ _BYTES = {
     Dtype.INT8: 1.0,
     Dtype.FP4: 0.5,
     Dtype.INT4: 0.5,
+    Dtype.NVFP4: 0.5 + 1 / 16,
+    Dtype.MXFP4: 0.5 + 1 / 32,
 }
 
 

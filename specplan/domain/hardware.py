@@ -15,8 +15,8 @@ Rate = Annotated[float, Unit("FLOP/s"), Ge(1e11), Le(1e17)]
 Bandwidth = Annotated[float, Unit("B/s"), Ge(1e9), Le(1e14)]
 Capacity = Annotated[float, Unit("B"), Ge(1e9), Le(1e13)]
 
-# Which rate multiplies weights stored as the key, best first. Four-bit integers are
-# weight-only in every engine: they are widened and run the 16-bit rate.
+# Which rate multiplies weights stored as the key, best first. Four-bit integers and
+# mxfp4 are weight-only in the engines: they are widened and run the 16-bit rate.
 COMPUTE_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {
     Dtype.FP32: (Dtype.FP32,),
     Dtype.BF16: (Dtype.BF16,),
@@ -25,6 +25,8 @@ COMPUTE_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {
     Dtype.INT8: (Dtype.INT8, Dtype.BF16),
     Dtype.FP4: (Dtype.FP4, Dtype.BF16),
     Dtype.INT4: (Dtype.BF16, Dtype.FP16),
+    Dtype.NVFP4: (Dtype.FP4, Dtype.BF16),
+    Dtype.MXFP4: (Dtype.BF16, Dtype.FP16),
 }
 
 
@@ -32,8 +34,9 @@ COMPUTE_DTYPES: dict[Dtype, tuple[Dtype, ...]] = {
 class Hardware(Strict):
     """One accelerator as its driver shows it. Rates are dense FLOP/s (OP/s for integers) by dtype.
 
-    `memory_basis` says whether `memory` is what the driver reports or the decimal label;
-    `link` is bytes/s per direction to the other accelerators of its node.
+    `memory_basis` says whether `memory` is what the driver reports or the decimal label; `units`
+    are multiprocessors (compute units); `link` is bytes/s per direction to the other accelerators
+    of its node.
     """
 
     schema: Literal["hardware/1"]
@@ -46,6 +49,7 @@ class Hardware(Strict):
     bandwidth: Bandwidth
     memory: Capacity
     memory_basis: Literal["driver", "label"]
+    units: Annotated[int, Ge(1), Le(10_000)] | None = None
     l2: Annotated[float, Unit("B"), Ge(1e5), Le(1e10)] | None = None
     link: Annotated[float, Unit("B/s"), Ge(1e8), Le(1e14)] | None = None
     tdp: Annotated[float, Unit("W"), Ge(1), Le(1e5)] | None = None

@@ -18,7 +18,9 @@ Width = Annotated[int, Ge(1), Le(10_000_000)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention(Strict):
-    """Grouped-query attention; `window` is the number of tokens a sliding layer can see."""
+    """Grouped-query attention; `window` is the number of tokens a sliding layer can see, `inputs`
+    the hidden-wide vectors that q, k and v read: 2 in an EAGLE-3 head.
+    """
 
     heads: Width
     kv_heads: Width
@@ -27,20 +29,59 @@ class Attention(Strict):
     qkv_bias: bool = False
     out_bias: bool = False
     qk_norm: bool = False
+    qk_norm_all_heads: bool = False
+    gated: bool = False
+    inputs: Annotated[int, Ge(1), Le(4)] = 1
 
     def matmul_params(self, hidden: int) -> int:
-        """Weights of the q, k, v and output projections."""
-        return hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
+        """Weights of the q, k, v and output projections; a gate is as wide as q."""
+        queries = (2 if self.gated else 1) * self.heads
+        read = self.inputs * (queries + 2 * self.kv_heads)
+        return hidden * self.head_dim * (read + self.heads)
 
     def vector_params(self, hidden: int) -> int:
         """Biases and norms: stored, never multiplied."""
         qkv = (self.heads + 2 * self.kv_heads) * self.head_dim if self.qkv_bias else 0
-        return qkv + (hidden if self.out_bias else 0) + (2 * self.head_dim if self.qk_norm else 0)
+        normed = (self.heads + self.kv_heads) if self.qk_norm_all_heads else 2 * self.qk_norm
+        return qkv + (hidden if self.out_bias else 0) + normed * self.head_dim
 
     @property
     def kv_elements_per_token(self) -> int:
         """Keys and values that one token leaves in the cache of this layer."""
         return 2 * self.kv_heads * self.head_dim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatentAttention(Strict):
+    """Multi-head latent attention: the cache keeps one vector of `latent` + `rope` values a token
+    for all heads. `q_rank` is the width of the query's own compression, absent where it has none.
+    """
+
+    heads: Width
+    latent: Width
+    rope: Width
+    nope: Width
+    value: Width
+    q_rank: Width | None = None
+
+    def matmul_params(self, hidden: int) -> int:
+        """Weights of the projections down and up, and of the output."""
+        query = self.heads * (self.nope + self.rope)
+        queries = self.q_rank * (hidden + query) if self.q_rank else hidden * query
+        keys = hidden * (self.latent + self.rope) + self.latent * self.heads * (
+            self.nope + self.value
+        )
+        return queries + keys + self.heads * self.value * hidden
+
+    @property
+    def vector_params(self) -> int:
+        """Norms of the compressed query and latent."""
+        return (self.q_rank or 0) + self.latent
+
+    @property
+    def kv_elements_per_token(self) -> int:
+        """What one token leaves in the cache of this layer."""
+        return self.latent + self.rope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +135,7 @@ class Block(Strict):
 
     repeat: Annotated[int, Ge(1), Le(1000)]
     attention: Attention | None = None
+    latent: LatentAttention | None = None
     recurrent: Recurrent | None = None
     mlp: Mlp | None = None
     experts: Experts | None = None
@@ -103,6 +145,7 @@ class Block(Strict):
         """Multiplied weights of one layer that every token uses, experts left out."""
         return (
             (self.attention.matmul_params(hidden) if self.attention else 0)
+            + (self.latent.matmul_params(hidden) if self.latent else 0)
             + (self.recurrent.params if self.recurrent else 0)
             + (self.mlp.matmul_params(hidden) if self.mlp else 0)
             + (self.experts.resident_params(hidden) if self.experts else 0)
@@ -113,5 +156,6 @@ class Block(Strict):
         return (
             self.norms * hidden
             + (self.attention.vector_params(hidden) if self.attention else 0)
+            + (self.latent.vector_params if self.latent else 0)
             + (self.mlp.vector_params(hidden) if self.mlp else 0)
         )

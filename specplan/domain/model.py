@@ -7,6 +7,7 @@ A dense full-attention card may carry the two planning figures alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -21,11 +22,28 @@ AGREEMENT = 0.005  # how far a stated figure may lie from the one its architectu
 Params = Annotated[float, Ge(1e5), Le(1e14)]
 
 
+class Part(StrEnum):
+    """A part of a checkpoint that may be stored in a type of its own."""
+
+    ATTENTION = "attention"
+    MLP = "mlp"
+    EXPERTS = "experts"
+    ROUTER = "router"
+    HEAD = "head"
+
+
+UNQUANTISED = frozenset({Part.ROUTER, Part.HEAD})
+"""Parts that stay in 16 bits when a model is quantised, unless its card says otherwise."""
+
+
 class KvGroup(NamedTuple):
-    """Layers that cache alike: elements per token over all of them, and how far they look back."""
+    """Layers that cache alike: elements per token over all of them, how far they look back, and
+    the heads that GPUs can divide (1 where each keeps all; None where any division is taken).
+    """
 
     elements_per_token: float
     window: int | None
+    heads: int | None
 
 
 class ExpertGroup(NamedTuple):
@@ -52,12 +70,16 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture(Strict):
-    """Embedding, blocks (the order of layers does not matter to a planner), and head."""
+    """Embedding, blocks (the order of layers does not matter to a planner), and head. `fuse` hidden
+    states of a target become one where the round begins: 3 in an EAGLE-3 head, which borrows the
+    embedding (`tied_embeddings`) and whose `vocab` is that of its own head.
+    """
 
     hidden: Annotated[int, Ge(1), Le(1_000_000)]
     vocab: Count
     tied_embeddings: bool
     blocks: Annotated[tuple[Block, ...], MinLen(1)]
+    fuse: Annotated[int, Ge(0), Le(8)] = 0
 
     @property
     def layers(self) -> int:
@@ -80,10 +102,10 @@ class Architecture(Strict):
 
     @property
     def matmul_params(self) -> int:
-        """Parameters that one token multiplies: projections, active experts and the head."""
+        """Parameters that one token multiplies: projections, active experts, fusion, head."""
         resident = sum(block.repeat * block.resident_params(self.hidden) for block in self.blocks)
         active = sum(g.layers * g.active * g.expert_params for g in self.expert_groups)
-        return resident + active + self.vocab * self.hidden
+        return resident + active + (self.vocab + self.fuse * self.hidden) * self.hidden
 
     @property
     def stored_params(self) -> int:
@@ -97,9 +119,17 @@ class Architecture(Strict):
     def kv_groups(self) -> tuple[KvGroup, ...]:
         """What the cache holds, by how far back each group of layers looks."""
         return tuple(
-            KvGroup(block.repeat * block.attention.kv_elements_per_token, block.attention.window)
+            KvGroup(
+                block.repeat * block.attention.kv_elements_per_token,
+                block.attention.window,
+                block.attention.kv_heads,
+            )
             for block in self.blocks
             if block.attention
+        ) + tuple(
+            KvGroup(block.repeat * block.latent.kv_elements_per_token, None, 1)
+            for block in self.blocks
+            if block.latent
         )
 
     @property
@@ -112,7 +142,7 @@ class Architecture(Strict):
 class Model(Strict):
     """One model card. `matmul_params` is what plans use where it is stated; the cache and the
     checkpoint come from the architecture where there is one, else from the stated figures
-    (`kv_bytes_per_token` at 16 bits).
+    (`kv_bytes_per_token` at 16 bits). `parts` are stored otherwise than `dtype` in the checkpoint.
     """
 
     schema: Literal["model/1"]
@@ -121,6 +151,7 @@ class Model(Strict):
     family: Name
     aliases: Annotated[tuple[Name, ...], MaxLen(16)] = ()
     dtype: Dtype = Dtype.BF16
+    parts: dict[Part, Dtype] = field(default_factory=dict)
     trained_context: Count | None = None
     matmul_params: Params | None = None
     kv_bytes_per_token: Annotated[float, Ge(1), Le(1e9)] | None = None
@@ -146,6 +177,14 @@ class Model(Strict):
             for key, stated, derived in pairs
             if stated is not None and abs(stated - derived) > AGREEMENT * derived
         )
+
+    def part_dtype(self, part: Part, dtype: Dtype) -> Dtype:
+        """How a part is stored when the model is run as `dtype`: the checkpoint's own way where
+        that is its dtype, else quantised whole but for router and head.
+        """
+        if dtype is self.dtype and part in self.parts:
+            return self.parts[part]
+        return Dtype.BF16 if part in UNQUANTISED and dtype.bytes_per_element < 2 else dtype
 
     @property
     def active_params(self) -> float:
@@ -183,7 +222,7 @@ class Model(Strict):
             return self.architecture.kv_groups
         if self.kv_bytes_per_token is None:
             return self._architecture("kv_bytes_per_token").kv_groups
-        return (KvGroup(self.kv_bytes_per_token / KV_DTYPE.bytes_per_element, None),)
+        return (KvGroup(self.kv_bytes_per_token / KV_DTYPE.bytes_per_element, None, None),)
 
     @property
     def state_bytes(self) -> float:

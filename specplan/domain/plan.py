@@ -100,6 +100,8 @@ class Plan(Strict):
     tp: Axis | None = None
     draft_tp: Axis | None = None
     engine: Axis | None = None
+    attention_dp: Axis | None = None
+    ep: Axis | None = None
     dtype: Axis | None = None
     draft_dtype: Axis | None = None
     kv_dtype: Axis | None = None

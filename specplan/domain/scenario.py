@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from specplan.domain.acceptance import Alpha
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Drafter
-from specplan.domain.engine import Engine
+from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 
@@ -24,7 +24,9 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """One combination of everything that is not workload."""
+    """One combination of everything that is not workload. `band` is how far 9 of 10 of its engine's
+    round costs were off at most, where enough rounds were measured to say.
+    """
 
     target: Model
     draft: Drafter
@@ -35,6 +37,10 @@ class Setup:
     dtype: Dtype
     draft_dtype: Dtype
     kv_dtype: Dtype
+    release: Release | None = None
+    attention_dp: int = 1
+    ep: int = 1
+    band: float | None = None
 
     @property
     def gpus(self) -> int:

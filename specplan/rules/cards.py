@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from specplan.domain.card import Dtype, Source
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
@@ -107,6 +108,25 @@ def check_model(card: Model, *, overrides: bool = False) -> list[Finding]:
         *stray(card),
     ]
     return _accepted(card, [f for f in found if f])
+
+
+def check_engine(card: Engine, *, overrides: bool = False) -> list[Finding]:
+    """What the rules say of an engine: its constants are sourced by group."""
+    stated = [name for name in ("small", "kernels", "releases") if getattr(card, name)]
+    found = [
+        *(unsourced((name,), card.sources) for name in stated),
+        override(card, overrides=overrides),
+    ]
+    return _accepted(card, [f for f in found if f])
+
+
+def check_card(card: Card, *, overrides: bool = False) -> list[Finding]:
+    """What the rules say of a card of any kind."""
+    if isinstance(card, Hardware):
+        return check_hardware(card, overrides=overrides)
+    if isinstance(card, Model):
+        return check_model(card, overrides=overrides)
+    return check_engine(card, overrides=overrides)
 
 
 def numeric_keys(card: Card) -> Iterator[KeyPath]:

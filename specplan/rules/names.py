@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from specplan.domain.drafter import DRAFTERS
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
 
-Card = Hardware | Model
+Card = Hardware | Model | Engine
 
 _MOST_SHOWN = 3
 COUNTED = r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)"

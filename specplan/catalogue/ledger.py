@@ -1,0 +1,165 @@
+"""Measured figures from CSV files: ours, which ship with specplan, and yours.
+
+A file is a header and one line per figure, its columns in any order; a blank cell says nothing.
+Every refusal is one InputError at its line and column.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from specplan.catalogue.explain import SHOWN
+from specplan.catalogue.folders import packaged
+from specplan.catalogue.read import Document, KeyPath, read_bytes, read_file
+from specplan.catalogue.schema import bind, fill
+from specplan.domain.measurement import COLUMNS, WORDS, Bands, HeldOut, Measurement
+from specplan.errors import InputError, Where, did_you_mean, placed
+from specplan.units import parse_number
+from specplan.visible import is_hidden, visible
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+FOLDER: Final = "measurements"
+MAX_BYTES: Final = 8_000_000
+MAX_ROWS: Final = 50_000
+MAX_LINE_CHARS: Final = 8_192
+_REQUIRED: Final = ("kind", "source", "engine", "gpu", "value", "unit")
+
+
+def read_rows(path: Path | Traversable, name: str | None = None) -> Iterator[Measurement]:
+    """The measurements in a CSV file of at most 8 MB, in order; messages call it `name`."""
+    shown = name or (str(path) if isinstance(path, Path) else path.name)
+    lines = _lines(read_bytes(path, shown, "a CSV file", MAX_BYTES), visible(shown))
+    header, where = next(lines, ("", Where(visible(shown), 1, 1)))
+    columns = _columns(header, where)
+    for line, at in lines:
+        yield _row(line, at, columns)
+
+
+def packaged_rows() -> Iterator[Measurement]:
+    """The measurements that ship with specplan, file by file."""
+    for file in sorted(packaged(FOLDER).iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".csv"):
+            yield from read_rows(file, f"{FOLDER}/{file.name}")
+
+
+def held_out() -> HeldOut:
+    """The constants that left out the packaged measurements, fold by fold."""
+    name = "held-out.yaml"
+    return bind(read_file(packaged(FOLDER).joinpath(name), f"{FOLDER}/{name}"), HeldOut)
+
+
+@cache
+def bands() -> Bands:
+    """How far the rounds that ship with specplan lie from their held-out predictions."""
+    name = "bands.yaml"
+    return bind(read_file(packaged(FOLDER).joinpath(name), f"{FOLDER}/{name}"), Bands)
+
+
+def _lines(raw: bytes, name: str) -> Iterator[tuple[str, Where]]:
+    """Each line that holds something, with its place."""
+    if len(raw) > MAX_BYTES:
+        raise InputError("too large", where=Where(name), expected=f"at most {MAX_BYTES:,} bytes")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].count(b"\n")
+        raise InputError("not UTF-8 text", where=Where(name, before + 1, 1)) from error
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        where = Where(name, number, 1)
+        if number > MAX_ROWS:
+            raise InputError("too many lines", where=where, expected=f"at most {MAX_ROWS:,}")
+        if len(line) > MAX_LINE_CHARS:
+            what = f"a line of {len(line):,} characters"
+            raise InputError(what, where=where, expected=f"at most {MAX_LINE_CHARS:,}")
+        hidden = None if line.isprintable() else next(filter(is_hidden, line), None)
+        if hidden is not None:
+            column = line.index(hidden) + 1
+            raise InputError(
+                f"invisible character {visible(hidden)}",
+                where=Where(name, number, column),
+                hint="separate cells by commas" if hidden == "\t" else "remove it",
+            )
+        if line.strip():
+            yield line, where
+
+
+def _cells(line: str, where: Where) -> list[str]:
+    try:
+        (cells,) = csv.reader([line], strict=True)
+    except csv.Error as error:
+        what = "a quoted cell goes on" if "unexpected end" in str(error) else "misplaced quote"
+        raise InputError(what, where=where, expected="one row per line, as CSV") from error
+    return [cell.strip() for cell in cells]
+
+
+def _starts(line: str) -> list[int]:
+    """The place of each cell's first character, counted from 1."""
+    starts, quoted = [1], False
+    for place, char in enumerate(line, start=1):
+        quoted ^= char == '"'
+        if char == "," and not quoted:
+            starts.append(place + 1)
+    return starts
+
+
+def _columns(header: str, where: Where) -> list[str]:
+    """The names of the columns, each known and none twice, the necessary ones among them."""
+    columns = _cells(header, where) if header else []
+    for index, (column, start) in enumerate(zip(columns, _starts(header), strict=False)):
+        at = Where(where.name, where.line, start)
+        if column not in COLUMNS:
+            guess = did_you_mean(column, COLUMNS)
+            raise InputError(
+                f"unknown column '{visible(column, SHOWN)}'",
+                where=at,
+                expected="" if guess else f"one of {', '.join(COLUMNS)}",
+                hint=guess,
+            )
+        if column in columns[:index]:
+            raise InputError(f"column '{column}' twice", where=at, hint="keep one")
+    missing = [column for column in _REQUIRED if column not in columns]
+    if missing:
+        raise InputError(
+            f"missing column '{missing[0]}'",
+            where=where,
+            expected=f"a header with {', '.join(_REQUIRED)} and what each kind of row needs",
+        )
+    return columns
+
+
+def _row(line: str, where: Where, columns: list[str]) -> Measurement:
+    """One line as a measurement."""
+    cells = _cells(line, where)
+    if len(cells) != len(columns):
+        raise InputError(
+            f"{len(cells)} cells under {len(columns)} columns",
+            where=where,
+            hint="quote text that holds a comma" if len(cells) > len(columns) else "",
+        )
+    starts = _starts(line)
+    values: dict[str, object] = {}
+    positions: dict[KeyPath, tuple[int, int]] = {(): (where.line, 1)}
+    for column, cell, start in zip(columns, cells, starts, strict=True):
+        if cell:
+            positions[column,] = (where.line, start)
+            values[column] = _value(column, cell, Where(where.name, where.line, start))
+    with placed(where):
+        return fill(Document(values, positions, {}, where.name, ""), Measurement)
+
+
+def _value(column: str, cell: str, where: Where) -> object:
+    """A cell as what its column holds: a number, a list of columns, or text."""
+    if column in WORDS:
+        return cell.split() if column == "assumed" else cell
+    try:
+        return parse_number(cell)
+    except InputError as error:
+        raise InputError(
+            f"{column}: {error.what}", where=where, expected=error.expected, hint=error.hint
+        ) from None
