@@ -16,6 +16,8 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.physics.tokens import FloatArray
 
+BOUNDS = ("memory", "compute", "latency", "network")
+
 
 @dataclass(frozen=True, slots=True)
 class Pass:
@@ -35,6 +37,11 @@ class Pass:
     def compute_bound(self) -> npt.NDArray[np.bool_]:
         """Where arithmetic, not traffic, takes the time."""
         return self.compute_s > self.memory_s
+
+    @property
+    def bound(self) -> npt.NDArray[np.intp]:
+        """Index into BOUNDS: memory or compute."""
+        return self.compute_bound.astype(np.intp)
 
     @property
     def intensity(self) -> FloatArray:
@@ -73,10 +80,7 @@ def kv_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1)
 
 def kv_shares(model: Model, tp: int) -> tuple[float, ...]:
     """The part of each KV group that the fullest of `tp` GPUs holds."""
-    if model.architecture is None:
-        return (1 / tp,)
-    heads = (b.attention.kv_heads for b in model.architecture.blocks if b.attention)
-    return tuple(-(-n // tp) / n for n in heads)
+    return tuple(-(-g.heads // tp) / g.heads if g.heads else 1 / tp for g in model.kv_groups)
 
 
 def ideal_pass(

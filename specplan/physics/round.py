@@ -4,13 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from specplan.domain.acceptance import Alpha
 from specplan.domain.scenario import Setup
-from specplan.physics.roofline import Pass, ideal_pass
+from specplan.physics.engine_round import engine_round
+from specplan.physics.roofline import BOUNDS, Pass, ideal_pass
 from specplan.physics.tokens import FloatArray, expected_tokens
+
+
+class Timed(Protocol):
+    """One pass, as the ideal roofline or as an engine times it; equal or broadcasting shapes."""
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Seconds."""
+
+    @property
+    def flops(self) -> FloatArray:
+        """Arithmetic on one GPU."""
+
+    @property
+    def traffic_bytes(self) -> FloatArray:
+        """Bytes to and from one GPU's memory."""
+
+    @property
+    def intensity(self) -> FloatArray:
+        """FLOP per byte."""
+
+    @property
+    def bound(self) -> npt.NDArray[np.intp]:
+        """What takes the time: an index into BOUNDS."""
+
+
+def bound_names(timed: Timed) -> npt.NDArray[np.object_]:
+    """What binds a pass, in words."""
+    names: npt.NDArray[np.object_] = np.asarray(BOUNDS, object)[timed.bound]
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +54,9 @@ class Timing:
     length 1; `draft_s` is all of a round's draft passes.
     """
 
-    plain: Pass
-    verify: Pass
-    draft: Pass | None
+    plain: Timed
+    verify: Timed
+    draft: Timed | None
     draft_s: FloatArray
 
     @property
@@ -52,11 +85,17 @@ def time_rounds(
 ) -> Timing:
     """Times of rounds of each k at each (context, batch): arrays of shape (C, B, K).
 
-    batch >= 1 sequences, context >= 0 tokens, 0 <= k <= 64.
+    As the setup's engine takes them: the ideal roofline for one that is a bound. batch >= 1
+    sequences, context >= 0 tokens, 0 <= k <= 64.
     """
-    c = np.asarray(context, np.float64)[:, np.newaxis, np.newaxis]
-    b = np.asarray(batch, np.float64)[np.newaxis, :, np.newaxis]
-    return _timed(setup, c, b, k)
+    return _timed(setup, *_axes(context, batch), k)
+
+
+def ideal_rounds(
+    setup: Setup, context: Sequence[float], batch: Sequence[float], k: Sequence[int]
+) -> Timing:
+    """The same times in the ideal roofline, whatever the setup's engine."""
+    return _ideal(setup, *_axes(context, batch), k)
 
 
 def time_points(setup: Setup, context: FloatArray, batch: FloatArray, k: Sequence[int]) -> Timing:
@@ -64,7 +103,23 @@ def time_points(setup: Setup, context: FloatArray, batch: FloatArray, k: Sequenc
     return _timed(setup, context[:, np.newaxis, np.newaxis], batch[:, np.newaxis, np.newaxis], k)
 
 
+def _axes(context: Sequence[float], batch: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Both as axes of an array (context, batch, k)."""
+    c = np.asarray(context, np.float64)[:, np.newaxis, np.newaxis]
+    return c, np.asarray(batch, np.float64)[np.newaxis, :, np.newaxis]
+
+
 def _timed(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
+    """As the setup's engine takes them."""
+    if setup.engine.kind == "bound":
+        return _ideal(setup, c, b, k)
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        lengths = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :]
+        steps = engine_round(setup, c, b, lengths, [setup.draft.passes(n) for n in k])
+        return Timing(steps.plain, steps.verify, steps.draft, steps.passes_s)
+
+
+def _ideal(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
     with np.errstate(divide="raise", over="raise", invalid="raise"):
         width = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :] + 1
         plain = _target_pass(setup, b, np.ones((1, 1, 1)), c)

@@ -1,0 +1,198 @@
+"""From an architecture to the terms of its forward pass, as one GPU of a group runs them.
+
+Columns (qkv, up, head) and rows (output, down) of the matrices divide over the GPUs of an attention
+group; heads are dealt whole and KV heads replicate beyond one each; the latent of MLA is kept by
+every GPU. Experts divide by number (`ep`) and by width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from specplan.domain.card import Dtype
+from specplan.domain.engine import Small
+from specplan.domain.layers import Attention, Block, Experts, LatentAttention, Mlp
+from specplan.domain.model import Architecture, Model, Part
+from specplan.errors import Refused
+from specplan.physics.work import (
+    Attend,
+    AttendLatent,
+    Elementwise,
+    Exchange,
+    Matmul,
+    Route,
+    Sample,
+    State,
+    Term,
+)
+
+FUSE = "fuse"  # joins hidden states of the target: a drafter's, once a round
+SAMPLER_PASSES = 3  # sweeps over the logits: temperature, top-p's sort and sum, draw
+ROUTER_LAUNCHES = 2  # softmax with top-k, and the counts that experts are laid out by
+QK_NORM_LAUNCHES = 4  # a norm over all heads of all GPUs: squares, sum, two scalings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How one model lies on its GPUs and in which types; `gpus` run it together, in `groups`
+    that each attend to their own sequences, experts divided `ep` ways by number.
+    """
+
+    dtype: Dtype
+    kv_dtype: Dtype
+    gpus: int = 1
+    groups: int = 1
+    ep: int = 1
+    rereads_kv: bool = False
+    draft: bool = False
+
+    @property
+    def tp(self) -> int:
+        """GPUs of one attention group."""
+        return self.gpus // self.groups
+
+    @property
+    def expert_tp(self) -> int:
+        """GPUs over which the width of an expert divides."""
+        return self.gpus // self.ep
+
+
+def forward_terms(model: Model, layout: Layout, small: Small) -> tuple[Term, ...]:
+    """The terms of one pass. Refused for a card without an architecture: shapes decide times."""
+    if model.architecture is None:
+        raise Refused(
+            f"{model.name} has no architecture: an engine's time depends on its shapes",
+            hint="add architecture to its card, or use -e roofline",
+        )
+    pass_ = _Pass(model, model.architecture, layout, small)
+    return tuple(
+        term for term in pass_.terms() if not (isinstance(term, Exchange) and term.gpus < 2)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One model on its way to terms."""
+
+    model: Model
+    arch: Architecture
+    layout: Layout
+    small: Small
+
+    def terms(self) -> Iterator[Term]:
+        """Fusion, layers, then head and sampler; every GPU keeps all of the fusion."""
+        if self.arch.fuse:
+            hidden = self.arch.hidden
+            yield Matmul(FUSE, 1, hidden, self.arch.fuse * hidden, self._dtype(Part.ATTENTION))
+        for block in self.arch.blocks:
+            yield from self._mixer(block)
+            yield from self._feed(block)
+            yield self._elementwise(block)
+        vocab = -(-self.arch.vocab // self.layout.tp)
+        yield Matmul("head", 1, vocab, self.arch.hidden, self._dtype(Part.HEAD))
+        passes = 1 if self.layout.draft else SAMPLER_PASSES
+        yield Sample("sampler", self.arch.vocab, passes, self.layout.draft)
+
+    def _dtype(self, part: Part) -> Dtype:
+        return self.model.part_dtype(part, self.layout.dtype)
+
+    def _mixer(self, block: Block) -> Iterator[Term]:
+        if block.attention:
+            yield from self._attention(block.repeat, block.attention)
+        if block.latent:
+            yield from self._latent(block.repeat, block.latent)
+        if block.recurrent:
+            params = block.recurrent.params / self.layout.tp
+            dtype = self._dtype(Part.ATTENTION)
+            hidden = self.arch.hidden
+            yield Matmul("recurrent", block.repeat, params / hidden, hidden, dtype)
+            state = block.recurrent.state_bytes / self.layout.tp
+            yield State("state", block.repeat, state)
+        yield self._exchange(block.repeat, self.layout.tp, groups=1)
+
+    def _attention(self, count: int, attention: Attention) -> Iterator[Term]:
+        layout, hidden, dtype = self.layout, self.arch.hidden, self._dtype(Part.ATTENTION)
+        heads, kv_heads = -(-attention.heads // layout.tp), -(-attention.kv_heads // layout.tp)
+        width = attention.head_dim
+        queries = heads * (2 if attention.gated else 1)
+        read = attention.inputs * hidden
+        yield Matmul("qkv", count, (queries + 2 * kv_heads) * width, read, dtype)
+        yield Attend(
+            "attention",
+            count,
+            heads,
+            kv_heads,
+            width,
+            attention.window,
+            layout.kv_dtype,
+            rereads=layout.rereads_kv,
+        )
+        yield Matmul("output", count, hidden, heads * width, dtype)
+        if attention.qk_norm_all_heads and layout.tp > 1:
+            # 2 + 2 values of 4 bytes a row, as 4 of the 2-byte ones that an exchange counts
+            yield Exchange("allreduce", count, 4, layout.tp)
+            yield Elementwise("small", QK_NORM_LAUNCHES * count, 0.0)
+
+    def _latent(self, count: int, latent: LatentAttention) -> Iterator[Term]:
+        layout, hidden, dtype = self.layout, self.arch.hidden, self._dtype(Part.ATTENTION)
+        heads = -(-latent.heads // layout.tp)
+        down = latent.latent + latent.rope
+        query = heads * (latent.nope + latent.rope)
+        if latent.q_rank:
+            yield Matmul("qkv", count, latent.q_rank + down, hidden, dtype)
+            yield Matmul("qkv", count, query, latent.q_rank, dtype)
+        else:
+            yield Matmul("qkv", count, query + down, hidden, dtype)
+        # Absorbed up-projections are batched over heads and stay in 16 bits.
+        absorbed = Dtype.BF16 if dtype.bytes_per_element < 2 else dtype
+        yield Matmul("latent", count, heads * latent.nope, latent.latent, absorbed)
+        yield AttendLatent("attention", count, heads, latent.latent, latent.rope, layout.kv_dtype)
+        yield Matmul("latent", count, heads * latent.value, latent.latent, absorbed)
+        yield Matmul("output", count, hidden, heads * latent.value, dtype)
+
+    def _feed(self, block: Block) -> Iterator[Term]:
+        if block.mlp:
+            yield from self._mlp("mlp", block.repeat, block.mlp, self._dtype(Part.MLP))
+            yield self._exchange(block.repeat, self.layout.tp, groups=1)
+        if block.experts:
+            yield from self._experts(block.repeat, block.experts)
+
+    def _mlp(self, name: str, count: int, mlp: Mlp, dtype: Dtype) -> Iterator[Term]:
+        hidden, width = self.arch.hidden, mlp.width / self.layout.tp
+        yield Matmul(name, count, (2 if mlp.gated else 1) * width, hidden, dtype)
+        yield Matmul(name, count, hidden, width, dtype)
+
+    def _experts(self, count: int, experts: Experts) -> Iterator[Term]:
+        layout, hidden = self.layout, self.arch.hidden
+        yield Matmul("router", count, experts.experts, hidden, self._dtype(Part.ROUTER))
+        yield Elementwise("router", ROUTER_LAUNCHES * count, 0.0)
+        yield Route(
+            "experts",
+            count,
+            experts=experts.experts,
+            held=experts.experts / layout.ep,
+            active=experts.active,
+            hidden=hidden,
+            width=experts.width / layout.expert_tp,
+            matrices=3 if experts.gated else 2,
+            groups=layout.groups,
+            dtype=self._dtype(Part.EXPERTS),
+        )
+        if experts.shared_width:
+            shared = Mlp(width=experts.shared_width, gated=experts.gated)
+            yield from self._mlp("shared", count, shared, self._dtype(Part.MLP))
+        yield self._exchange(count, layout.gpus, groups=layout.groups)
+        if layout.groups > 1:  # tokens travel to the experts before they travel back
+            yield self._exchange(count, layout.gpus, groups=layout.groups)
+
+    def _exchange(self, count: int, gpus: int, groups: int) -> Exchange:
+        return Exchange("allreduce", count, self.arch.hidden, gpus, groups)
+
+    def _elementwise(self, block: Block) -> Elementwise:
+        """Two norms with their residuals (8 hidden values in all) and the activation (3 widths)."""
+        width = block.mlp.width / self.layout.tp if block.mlp else 0.0
+        if block.experts:
+            width += block.experts.active * block.experts.width / self.layout.expert_tp
+        launches = self.small.launches * block.repeat
+        return Elementwise("small", launches, block.repeat * (8 * self.arch.hidden + 3 * width))

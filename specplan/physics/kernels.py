@@ -1,0 +1,195 @@
+"""How long each term takes on real silicon: the constants of an engine card applied to its shapes.
+
+Kernels of a pass run one after another, so a pass is the sum of its terms. Every function returns
+seconds in the broadcast shape of what it depends on. Forms and residuals: docs/physics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+import numpy as np
+
+from specplan.domain.card import Dtype
+from specplan.domain.engine import PAYLOADS_BYTES, TILES, AllReduce, Gemm, Grouped
+from specplan.physics.silicon import Silicon
+from specplan.physics.tokens import FloatArray
+from specplan.physics.work import (
+    Attend,
+    AttendLatent,
+    Elementwise,
+    Exchange,
+    Load,
+    Matmul,
+    Route,
+    Sample,
+    State,
+)
+
+SPLITS = (1, 2, 3, 4, 6, 8, 16)  # ways to cut the inner dimension that split-k kernels come in
+QUERIES = 16  # query rows of one KV head that a thread block of decode attention covers
+VERIFY_SHARE = 0.5  # of the bf16 peak that the added queries of verification reach (assumed)
+RESIDENT = 0.7  # of the L2: a layer's cache beyond this share of it comes from memory
+
+
+@singledispatch
+def seconds(term: object, load: Load, silicon: Silicon) -> FloatArray:  # noqa: ARG001
+    """Time of all layers of a term."""
+    raise TypeError(f"no kernel runs a {type(term).__name__}")
+
+
+@seconds.register
+def _(term: Matmul, load: Load, silicon: Silicon) -> FloatArray:
+    kernel = silicon.gemm(term.dtype)
+    return term.count * gemm_s(term, load.rows, kernel, silicon)
+
+
+def gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) -> FloatArray:
+    """One product at each number of rows; never less than at any smaller number.
+
+    launch + min over tiles and splits of cbrt(memory^3 + arithmetic^3) + split. Falling steps
+    start where a tile is full, so the running maximum looks at multiples of the smallest tile.
+    """
+    step = min(tile[0] for tile in TILES[kernel.tiles])
+    full = np.arange(step, float(rows.max(initial=0.0)), step)
+    there = _raw_gemm_s(term, rows, kernel, silicon)
+    if not full.size:
+        return there
+    before = np.maximum.accumulate(_raw_gemm_s(term, full, kernel, silicon))
+    passed = np.floor(rows / step).astype(np.intp)
+    highest = np.concatenate(([0.0], before))[np.minimum(passed, full.size)]
+    highest_s: FloatArray = np.maximum(there, highest)
+    return highest_s
+
+
+def _raw_gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) -> FloatArray:
+    """Before the running maximum."""
+    memory = term.call_bytes(rows) / (kernel.memory * silicon.bandwidth)
+    per_unit = kernel.compute * silicon.peak(term.dtype) / silicon.units * (1 + kernel.edge / 64)
+    tilings = []
+    for tile_rows, tile_columns in TILES[kernel.tiles]:
+        tiles = np.ceil(rows / tile_rows) * np.ceil(term.n / tile_columns)
+        edges = 1 + kernel.edge * (1 / tile_rows + 1 / tile_columns)
+        tilings.append((tiles, 2 * tile_rows * tile_columns * term.k * edges / per_unit))
+    best = np.full(rows.shape, np.inf)
+    for split in SPLITS if kernel.split is not None else (1,):
+        time_s = _cheapest_s(tilings, memory, kernel.waves, split, silicon.units)
+        if split > 1 and kernel.split is not None and kernel.reduce is not None:
+            time_s = time_s + kernel.split + split * 8 * rows * term.n / kernel.reduce
+        best = np.minimum(best, time_s)
+    return kernel.launch + best
+
+
+def _cheapest_s(
+    tilings: Sequence[tuple[FloatArray, float]],
+    memory_s: FloatArray,
+    waiting: float,
+    split: int,
+    units: float,
+) -> FloatArray:
+    """The blend of memory and arithmetic under the best of `tilings` (tiles, seconds of each)."""
+    whole = cube(memory_s)
+    least = np.full(memory_s.shape, np.inf)
+    for tiles, tile_s in tilings:
+        waves = np.ceil(tiles * split / units)
+        if waiting:
+            idle = waiting * (waves * units / (tiles * split) - 1)
+            whole = cube(memory_s * (1 + idle))
+        least = np.minimum(least, whole + cube(waves * (tile_s / split)))
+    cheapest_s: FloatArray = np.cbrt(least)
+    return cheapest_s
+
+
+def single_s(rows: FloatArray, kernel: Gemm) -> FloatArray:
+    """What a dtype's slow path at one row alone adds to a product."""
+    return np.where(rows == 1, kernel.single, 0.0)
+
+
+def blend(memory_s: FloatArray, compute_s: FloatArray) -> FloatArray:
+    """A maximum that is rounded near the knee."""
+    together: FloatArray = np.cbrt(cube(memory_s) + cube(compute_s))
+    return together
+
+
+def cube(values: FloatArray) -> FloatArray:
+    """The third power, the exponent of a blend: products take a tenth of the time of powers."""
+    return values * values * values
+
+
+@seconds.register
+def _(term: Attend, load: Load, silicon: Silicon) -> FloatArray:
+    """Launch + sqrt(blocks^2 + memory^2 + added arithmetic^2) + cold."""
+    kernel = silicon.attention(term.dtype)
+    cache = term.call_bytes(load)
+    sharing = np.maximum(1.0, term.heads / term.kv_heads * load.tokens / QUERIES)
+    blocks_s = kernel.block * load.batch * term.kv_heads * np.sqrt(sharing) / silicon.units
+    memory_s = cache / (kernel.memory * silicon.bandwidth)
+    added = term.call_flops(load) * (1 - 1 / load.tokens)  # one query's is in the other constants
+    added_s = added / (VERIFY_SHARE * silicon.peak(Dtype.BF16))
+    full = (cache / (RESIDENT * silicon.l2_bytes)) ** 4
+    cold_s = kernel.cold * full / (1 + full)
+    time_s: FloatArray = kernel.launch + np.sqrt(blocks_s**2 + memory_s**2 + added_s**2) + cold_s
+    return term.count * time_s
+
+
+@seconds.register
+def _(term: AttendLatent, load: Load, silicon: Silicon) -> FloatArray:
+    kernel = silicon.latent()
+    memory_s = term.call_bytes(load) / (kernel.memory * silicon.bandwidth)
+    compute_s = term.call_flops(load) / (kernel.compute * silicon.peak(Dtype.BF16))
+    time_s: FloatArray = kernel.launch + np.hypot(memory_s, compute_s)
+    return term.count * time_s
+
+
+@seconds.register
+def _(term: Route, load: Load, silicon: Silicon) -> FloatArray:
+    kernel = silicon.experts(term.dtype)
+    touched = term.touched(load)
+    memory_s = term.call_bytes(load) / (kernel.memory * silicon.bandwidth)
+    padded = _padded_rows(term, load, touched, kernel)
+    compute_s = 2 * term.expert_params * padded / (kernel.compute * silicon.peak(term.dtype))
+    return term.count * (kernel.launch + kernel.expert * touched + blend(memory_s, compute_s))
+
+
+def _padded_rows(term: Route, load: Load, touched: FloatArray, kernel: Grouped) -> FloatArray:
+    """Rows after each expert touched is filled up to whole blocks (on average half of one)."""
+    padded: FloatArray = np.maximum(
+        touched * kernel.rows, term.routed(load) + touched * kernel.rows / 2
+    )
+    return padded
+
+
+@seconds.register
+def _(term: State, load: Load, silicon: Silicon) -> FloatArray:
+    moved_s = term.traffic_bytes(load) / (silicon.small.memory * silicon.bandwidth)
+    return term.count * silicon.small.state + moved_s
+
+
+@seconds.register
+def _(term: Exchange, load: Load, silicon: Silicon) -> FloatArray:
+    return term.count * allreduce_s(silicon.allreduce(term.gpus), term.payload_bytes(load))
+
+
+def allreduce_s(kernel: AllReduce, payload_bytes: FloatArray) -> FloatArray:
+    """One all-reduce: between measured sizes on double-logarithmic lines, beyond them by the bus
+    bandwidth (2 (p - 1) / p bytes travel per byte).
+    """
+    times = np.maximum.accumulate(kernel.times)
+    sizes = np.log(PAYLOADS_BYTES)
+    inside = np.exp(np.interp(np.log(np.maximum(payload_bytes, 1.0)), sizes, np.log(times)))
+    travel = 2 * (kernel.gpus - 1) / kernel.gpus
+    beyond = np.maximum(travel * payload_bytes / kernel.bus, times[-1])
+    return np.where(payload_bytes > PAYLOADS_BYTES[-1], beyond, inside)
+
+
+@seconds.register
+def _(term: Elementwise, load: Load, silicon: Silicon) -> FloatArray:
+    moved_s = term.traffic_bytes(load) / (silicon.small.memory * silicon.bandwidth)
+    return term.launches * silicon.small.launch + moved_s
+
+
+@seconds.register
+def _(term: Sample, load: Load, silicon: Silicon) -> FloatArray:
+    fixed_s = silicon.small.draft_sampler if term.draft else silicon.small.sampler
+    return fixed_s + term.traffic_bytes(load) / (silicon.small.memory * silicon.bandwidth)

@@ -1,0 +1,135 @@
+"""An accelerator under an engine: every constant that a kernel time needs, and what was assumed.
+
+Where an engine has no figures for an accelerator or a dtype, the nearest that it has stand in
+(its stand-in accelerator; the 16-bit kernels) as shares of this accelerator's own peaks, and
+`assumed` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from specplan.domain.card import Dtype
+from specplan.domain.engine import AllReduce, Decode, Engine, Gemm, Grouped, Kernels, Latent, Small
+from specplan.domain.hardware import Hardware
+from specplan.errors import Refused
+
+USUAL_UNITS = 132  # multiprocessors, where a card does not say
+USUAL_L2_BYTES = 50e6
+
+Constant = TypeVar("Constant")
+
+
+@dataclass(frozen=True, slots=True)
+class Silicon:
+    """One accelerator as one engine's kernels use it."""
+
+    hardware: Hardware
+    engine: Engine
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes/s of the card."""
+        return self.hardware.bandwidth
+
+    @property
+    def units(self) -> float:
+        """Multiprocessors (compute units)."""
+        return float(self.hardware.units or USUAL_UNITS)
+
+    @property
+    def l2_bytes(self) -> float:
+        """Last-level cache."""
+        return self.hardware.l2 or USUAL_L2_BYTES
+
+    @property
+    def small(self) -> Small:
+        """The engine's small operations."""
+        if self.engine.small is None:
+            raise Refused(f"{self.engine.name} states no small operations")
+        return self.engine.small
+
+    @property
+    def kernels(self) -> Kernels:
+        """Those of the accelerator, or those that stand in for them."""
+        engine = self.engine
+        found = engine.on(self.hardware.name) or engine.on(engine.stand_in or "")
+        if found is None:
+            raise Refused(
+                f"{engine.name} has no kernels for {self.hardware.name}",
+                hint="use an engine with a stand-in, or -e roofline",
+            )
+        return found
+
+    def peak(self, stored: Dtype) -> float:
+        """FLOP/s at which weights of this dtype are multiplied."""
+        return self.hardware.rates[self.hardware.compute_dtype(stored)]
+
+    def gemm(self, dtype: Dtype) -> Gemm:
+        """Matrix kernels for weights of this dtype."""
+        return self._nearest(self.kernels.gemm, dtype, "matrix kernels")
+
+    def attention(self, kv_dtype: Dtype) -> Decode:
+        """Decode attention over a cache of this dtype."""
+        return self._nearest(self.kernels.attention, kv_dtype, "attention")
+
+    def experts(self, dtype: Dtype) -> Grouped:
+        """Fused expert layers of this dtype."""
+        return self._nearest(self.kernels.experts, dtype, "expert layers")
+
+    def latent(self) -> Latent:
+        """Latent attention."""
+        if self.kernels.latent is None:
+            raise Refused(f"{self.engine.name} has no latent attention on {self.hardware.name}")
+        return self.kernels.latent
+
+    def allreduce(self, gpus: int) -> AllReduce:
+        """All-reduce over this many accelerators; between measured counts the next larger."""
+        known = sorted(self.kernels.allreduce, key=lambda one: one.gpus)
+        if not known:
+            raise Refused(f"{self.engine.name} has no all-reduce on {self.hardware.name}")
+        return next((one for one in known if one.gpus >= gpus), known[-1])
+
+    def _nearest(self, known: Mapping[Dtype, Constant], dtype: Dtype, what: str) -> Constant:
+        for near in nearest(dtype):
+            if near in known:
+                return known[near]
+        raise Refused(f"{self.engine.name} has no {what} for {dtype} on {self.hardware.name}")
+
+    def assumed(self, dtypes: tuple[Dtype, ...]) -> Iterator[str]:
+        """What stands in for missing measurements, one line each."""
+        name, kernels = self.hardware.name, self.kernels
+        if kernels.gpus[0] != name:
+            yield (
+                f"efficiency assumed, not measured: {self.engine.name} on {name} "
+                f"takes {kernels.gpus[0]}'s shares"
+            )
+        elif kernels.basis != "measured":
+            yield f"efficiency {kernels.basis}, not measured: {self.engine.name} on {name}"
+        for dtype in dict.fromkeys(dtypes):
+            if dtype not in kernels.gemm and dtype not in _SAME.get(dtype, ()):
+                stand_in = next((d for d in nearest(dtype) if d in kernels.gemm), None)
+                if stand_in and stand_in not in _SAME.get(dtype, ()):
+                    yield f"{dtype} kernels assumed to reach the shares of {stand_in}"
+        if self.hardware.units is None:
+            yield f"{name} taken to have {USUAL_UNITS} multiprocessors: its card does not say"
+
+
+_SAME: dict[Dtype, tuple[Dtype, ...]] = {Dtype.FP16: (Dtype.BF16,)}
+_NEAREST: dict[Dtype, tuple[Dtype, ...]] = {
+    Dtype.FP16: (Dtype.BF16,),
+    Dtype.FP32: (Dtype.BF16,),
+    Dtype.FP8: (Dtype.INT8, Dtype.BF16),
+    Dtype.INT8: (Dtype.FP8, Dtype.BF16),
+    Dtype.NVFP4: (Dtype.FP4, Dtype.INT4, Dtype.BF16),
+    Dtype.FP4: (Dtype.NVFP4, Dtype.INT4, Dtype.BF16),
+    Dtype.MXFP4: (Dtype.INT4, Dtype.BF16),
+    Dtype.INT4: (Dtype.MXFP4, Dtype.BF16),
+}
+
+
+def nearest(dtype: Dtype) -> tuple[Dtype, ...]:
+    """The dtype itself, then those whose kernels resemble its own."""
+    return (dtype, *_NEAREST.get(dtype, (Dtype.BF16,)))

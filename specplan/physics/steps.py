@@ -1,0 +1,145 @@
+"""One pass under an engine: the sum of its terms on the GPU, and the host time that shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from specplan.domain.card import Dtype
+from specplan.physics.kernels import seconds, single_s
+from specplan.physics.silicon import Silicon
+from specplan.physics.tokens import FloatArray
+from specplan.physics.work import Exchange, Load, Matmul, Route, Term
+
+SINGLE = "single row"  # what a dtype's slow path at one row adds to the products of a plain step
+EAGER = "eager launches"  # what launching one by one adds beyond the width of the CUDA graphs
+HOST = "host"  # host time that the GPU waits for
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One named term of a pass: seconds, FLOP and bytes of all its kernels, and their number."""
+
+    name: str
+    time_s: FloatArray
+    flops: FloatArray
+    traffic_bytes: FloatArray
+    launches: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass under an engine, term by term; all arrays broadcast together.
+
+    `peak_s` is the arithmetic at the peaks of the dtypes it runs in, `memory_s` the traffic at
+    full bandwidth: what the ideal roofline would take the larger of.
+    """
+
+    shares: tuple[Share, ...]
+    flops: FloatArray
+    traffic_bytes: FloatArray
+    compute_s: FloatArray
+    memory_s: FloatArray
+    network_s: FloatArray
+    time_s: FloatArray
+
+    @property
+    def bound(self) -> npt.NDArray[np.intp]:
+        """Index into BOUNDS: the largest of traffic, arithmetic, waiting and communication."""
+        ideal = np.maximum(self.compute_s, self.memory_s)
+        waits = self.time_s - ideal - self.network_s
+        parts = np.broadcast_arrays(self.memory_s, self.compute_s, waits, self.network_s)
+        largest: npt.NDArray[np.intp] = np.argmax(np.stack(parts), axis=0)
+        return largest
+
+    @property
+    def intensity(self) -> FloatArray:
+        """Arithmetic intensity, FLOP per byte."""
+        return self.flops / self.traffic_bytes
+
+    def plus(self, name: str, time_s: FloatArray) -> Step:
+        """The same step with a further wait, such as the host's."""
+        shape = np.broadcast_shapes(self.time_s.shape, np.shape(time_s))
+        nothing = np.zeros(1)
+        share = Share(name, np.broadcast_to(time_s, shape), nothing, nothing, 0.0)
+        return Step(
+            (*self.shares, share),
+            self.flops,
+            self.traffic_bytes,
+            self.compute_s,
+            self.memory_s,
+            self.network_s,
+            self.time_s + time_s,
+        )
+
+
+def gpu_step(terms: Sequence[Term], load: Load, silicon: Silicon) -> Step:
+    """The pass as the GPU runs it: kernels one after another."""
+    shares = tuple(_merged(_shares(terms, load, silicon)))
+    local = [term for term in terms if not isinstance(term, Exchange)]
+    local.sort(key=_is_wide)
+    traffic = _sum([term.traffic_bytes(load) for term in local])
+    compute_s = _sum([term.flops(load) / silicon.peak(_rate(term)) for term in local])
+    network = [share.time_s for share in shares if share.name == "allreduce"]
+    return Step(
+        shares,
+        flops=_sum([term.flops(load) for term in local]),
+        traffic_bytes=traffic,
+        compute_s=compute_s,
+        memory_s=traffic / silicon.bandwidth,
+        network_s=_sum(network),
+        time_s=_sum([share.time_s for share in sorted(shares, key=_is_wide)]),
+    )
+
+
+def _shares(terms: Sequence[Term], load: Load, silicon: Silicon) -> Iterator[Share]:
+    """Each term; the slow path at one row apart from the products that take it."""
+    for term in terms:
+        yield Share(
+            term.name,
+            seconds(term, load, silicon),
+            term.flops(load),
+            term.traffic_bytes(load),
+            term.launches,
+        )
+        if isinstance(term, Matmul) and silicon.gemm(term.dtype).single:
+            slow = term.count * single_s(load.rows, silicon.gemm(term.dtype))
+            yield Share(SINGLE, slow, np.zeros(1), np.zeros(1), 0.0)
+
+
+def _merged(shares: Iterator[Share]) -> Iterator[Share]:
+    """Shares of one name as one, in the order they first come."""
+    named: dict[str, list[Share]] = {}
+    for share in shares:
+        named.setdefault(share.name, []).append(share)
+    for name, alike in named.items():
+        yield Share(
+            name,
+            _sum([one.time_s for one in alike]),
+            _sum([one.flops for one in alike]),
+            _sum([one.traffic_bytes for one in alike]),
+            sum(one.launches for one in alike),
+        )
+
+
+def _is_wide(of: Term | Share) -> bool:
+    """Whether it depends on context: summed last, so that few additions are full-size."""
+    return of.name == "attention"
+
+
+def _rate(term: Term) -> Dtype:
+    """The dtype whose rate a term's arithmetic runs at."""
+    return term.dtype if isinstance(term, Matmul | Route) else Dtype.BF16
+
+
+def _sum(arrays: Sequence[FloatArray]) -> FloatArray:
+    """The sum of arrays that broadcast, in their order: that of a plain step and of verification
+    is one, so that their sums agree to the last digit at k = 0.
+    """
+    total = np.zeros(1)
+    for array in arrays:
+        total = total + array
+    return total
