@@ -10,8 +10,10 @@ from specplan.catalogue.read import Document
 from specplan.catalogue.store import Catalogue, Loaded, is_path
 from specplan.cli import grammar
 from specplan.cli.planned import Given, PlanRead, mixes, planned
+from specplan.cli.resolve import AnyLoaded
 from specplan.cli.scenario import build
 from specplan.domain.drafter import DRAFTERS
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.plan import At
@@ -19,7 +21,7 @@ from specplan.domain.scenario import Scenario
 from specplan.errors import InputError, Where, placed
 from specplan.questions.verdicts import Case, Expectation, Narrowed, Outcome, Used, Value
 from specplan.rules import Finding
-from specplan.rules.cards import check_hardware, check_model
+from specplan.rules.cards import check_card
 from specplan.rules.names import OVERRIDE
 from specplan.rules.plans import UNGUARDED
 
@@ -35,9 +37,10 @@ class Library:
     """A catalogue that reads each card once, however many plans name it, and tells who did."""
 
     catalogue: Catalogue
-    given: list[tuple[Where, Loaded[Hardware] | Loaded[Model]]] = field(default_factory=list)
+    given: list[tuple[Where, AnyLoaded]] = field(default_factory=list)
     _accelerators: dict[str, Loaded[Hardware]] = field(default_factory=dict)
     _models: dict[str, Loaded[Model]] = field(default_factory=dict)
+    _engines: dict[str, Loaded[Engine]] = field(default_factory=dict)
 
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
         """The accelerator of that name, alias or path."""
@@ -52,6 +55,13 @@ class Library:
             self._models[name] = self.catalogue.model(name, where)
         self.given.append((where or Where(name), self._models[name]))
         return self._models[name]
+
+    def engine(self, name: str, where: Where | None = None) -> Loaded[Engine]:
+        """The engine of that name, alias or path."""
+        if name not in self._engines:
+            self._engines[name] = self.catalogue.engine(name, where)
+        self.given.append((where or Where(name), self._engines[name]))
+        return self._engines[name]
 
 
 def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
@@ -137,17 +147,10 @@ def _overriding(library: Library) -> Iterator[Outcome]:
         loaded.origin.path: (w, loaded) for w, loaded in library.given if loaded.hides_packaged
     }
     for where, loaded in hiding.values():
-        for finding in findings_of(loaded.card, overrides=True):
+        for finding in check_card(loaded.card, overrides=True):
             if finding.rule == OVERRIDE.id:
                 told = replace(finding, message=f"{loaded.origin.path}: {finding.message}")
                 yield Outcome(finding=told, where=where, name=OVERRIDE.title)
-
-
-def findings_of(card: Hardware | Model, *, overrides: bool) -> list[Finding]:
-    """What the rules say of a card of either kind."""
-    if isinstance(card, Hardware):
-        return check_hardware(card, overrides=overrides)
-    return check_model(card, overrides=overrides)
 
 
 def _expectations(read: PlanRead) -> Iterator[Expectation]:

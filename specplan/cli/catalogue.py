@@ -27,11 +27,18 @@ Models = Annotated[
     list[str],
     typer.Argument(metavar="NAME", help="Names, aliases or files.", autocompletion=complete.models),
 ]
+EngineName = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="Name, alias or file.", autocompletion=complete.engines),
+]
+SCHEMA_KINDS = ("hardware", "model", "engine", "measurements", "plan")
 EXAMPLES = {
     "hardware list": "specplan hardware list",
     "hardware show": "specplan hardware show h100\nspecplan hardware show h100 h200 b200",
     "models list": "specplan models list",
     "models show": "specplan models show llama-3-8b\nspecplan models show llama-3-8b qwen3-8b",
+    "engines list": "specplan engines list",
+    "engines show": "specplan engines show vllm",
     "schema": "specplan schema plan\nspecplan schema hardware -o hardware.schema.json",
 }
 
@@ -99,9 +106,30 @@ def models_show(names: Models, *, folders: Folders, out: Out) -> int:
     return show(show_models(_once(_filed(catalogue.model(name)) for name in names)), out)
 
 
+def engines_list(*, folders: Folders, out: Out) -> int:
+    """Every engine: what its figures are, versions, and where its kernels were measured.
+
+    Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
+    """
+    from specplan.domain.engine import Engine
+    from specplan.questions.engines import list_engines
+
+    shelf = _opened(folders).shelf(Engine)
+    return _listed(list_engines([_filed(card) for card in shelf.cards]), shelf.broken, out)
+
+
+def engines_show(name: EngineName, *, folders: Folders, out: Out) -> int:
+    """One engine: habits by version, constants by accelerator and dtype, sources."""
+    from specplan.cli.show import show
+    from specplan.questions.engines import show_engine
+
+    return show(show_engine(_filed(_opened(folders).engine(name))), out)
+
+
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {
     "hardware": ("Accelerators: list, show.", {"list": hardware_list, "show": hardware_show}),
     "models": ("Models and drafters: list, show.", {"list": models_list, "show": models_show}),
+    "engines": ("Serving engines: list, show.", {"list": engines_list, "show": engines_show}),
 }
 
 
@@ -110,8 +138,8 @@ def schema(
         str,
         typer.Argument(
             metavar="KIND",
-            help="hardware, model or plan.",
-            autocompletion=complete.among("hardware", "model", "plan"),
+            help="plan, model, hardware, engine, measurements or held-out.",
+            autocompletion=complete.among(*SCHEMA_KINDS),
         ),
     ],
     output: Annotated[
@@ -119,7 +147,7 @@ def schema(
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
 ) -> int:
-    """JSON Schema of a kind of file: hardware, model or plan."""
+    """JSON Schema of a kind of file, such as plan, model or engine."""
     from specplan.catalogue.schema import schema_text
     from specplan.cli.show import show
     from specplan.domain.answer import Answer, Basis, Lines, Table, View

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,25 +13,27 @@ from pathlib import Path
 from specplan.catalogue.folders import first_bytes
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.search import HEAD_BYTES, search
-from specplan.catalogue.store import Catalogue, Loaded
-from specplan.cli.cases import Library, case_of, findings_of
+from specplan.catalogue.store import KINDS, Catalogue
+from specplan.cli.cases import Library, case_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
-from specplan.domain.hardware import Hardware
-from specplan.domain.model import Model
+from specplan.cli.resolve import AnyLoaded
 from specplan.errors import InputError, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
-from specplan.rules.names import answering, check_aliases
+from specplan.rules.cards import check_card
+from specplan.rules.names import Card, answering, check_aliases
 from specplan.rules.plans import UNREADABLE
 from specplan.rules.registry import RULES
 from specplan.visible import visible
 
-CARD_HEADERS = ("hardware/1", "model/1")
-HEADERS = (PLAN_HEADER, *CARD_HEADERS)
+CARDS: dict[str, Callable[[Catalogue, str], AnyLoaded]] = {
+    "hardware/1": Catalogue.hardware,
+    "model/1": Catalogue.model,
+    "engine/1": Catalogue.engine,
+}
+HEADERS = (PLAN_HEADER, *CARDS)
 _HEADED = re.compile(rb"^[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z]+/[0-9]+)", re.MULTILINE)
-
-AnyCard = Loaded[Hardware] | Loaded[Model]
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class Checking:
     library: Library
     files: list[str] = field(default_factory=list)
     plans: list[tuple[Path, Judged]] = field(default_factory=list)
-    cards: list[AnyCard] = field(default_factory=list)
+    cards: list[AnyLoaded] = field(default_factory=list)
     others: list[Outcome] = field(default_factory=list)
     unread_by_kind: Counter[str] = field(default_factory=Counter)
 
@@ -57,7 +59,7 @@ class Checking:
         return Seen(
             files=tuple(self.files),
             plans=tuple(plan for _, plan in self.plans),
-            cards=len(self.cards) + sum(self.unread_by_kind[header] for header in CARD_HEADERS),
+            cards=len(self.cards) + sum(self.unread_by_kind[header] for header in CARDS),
             unread=self.unread_by_kind[PLAN_HEADER],
             others=tuple(self.others),
         )
@@ -86,8 +88,8 @@ class Checking:
                 self.plans.append((path, judged(case)))
                 self.others += others
             else:
-                look_up = self.catalogue.hardware if kind == "hardware/1" else self.catalogue.model
-                self.cards.append(look_up(os.path.join(".", path)))  # noqa: PTH118 - keeps the dot
+                here = os.path.join(".", path)  # noqa: PTH118 - keeps the dot
+                self.cards.append(CARDS[kind](self.catalogue, here))
         except SpecplanError as error:
             self.others.append(unreadable(error, head))
             self.unread_by_kind[kind] += 1
@@ -135,10 +137,10 @@ class Kin:
     """Who answers to which name, in the catalogue and among the cards that are checked."""
 
     catalogue: Catalogue
-    checked: Sequence[AnyCard]
+    checked: Sequence[AnyLoaded]
     _answer: dict[type, dict[str, list[str]]] = field(default_factory=dict)
 
-    def clashes(self, card: Hardware | Model) -> list[Finding]:
+    def clashes(self, card: Card) -> list[Finding]:
         """Names of the card that others of its kind have too, each told of at one card only."""
         cls = type(card)
         if cls not in self._answer:
@@ -152,21 +154,22 @@ class Kin:
         return found
 
 
-def _of_card(loaded: AnyCard, kin: Kin) -> Iterator[Outcome]:
+def _of_card(loaded: AnyLoaded, kin: Kin) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
     overrides = _overrides(loaded, kin.catalogue)
-    for finding in (*findings_of(card, overrides=overrides), *kin.clashes(card)):
+    for finding in (*check_card(card, overrides=overrides), *kin.clashes(card)):
         where = loaded.document.where(finding.path)
         yield Outcome(finding=finding, where=where, name=RULES[finding.rule].title)
 
 
-def _overrides(loaded: AnyCard, catalogue: Catalogue) -> bool:
+def _overrides(loaded: AnyLoaded, catalogue: Catalogue) -> bool:
     """Whether it is this card that its name finds, in the place of a packaged one."""
-    name, is_hardware = loaded.card.name, isinstance(loaded.card, Hardware)
-    if name not in catalogue.entries("hardware" if is_hardware else "models"):
+    card = loaded.card
+    kind = next(kind for kind, of in KINDS.items() if isinstance(card, of))
+    if card.name not in catalogue.entries(kind):
         return False  # asked for it, the catalogue would read all cards for what is near
     with suppress(SpecplanError):  # the one that its name finds is another, and broken
-        named = catalogue.hardware(name) if is_hardware else catalogue.model(name)
+        named = CARDS[card.schema](catalogue, card.name)
         return named.hides_packaged and named.origin.path == loaded.origin.path
     return False

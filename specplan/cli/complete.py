@@ -21,6 +21,7 @@ BUGS = (
     "bonus-from-draft",
     "stale-draft",
 )
+MEASURED = ("gemm", "attention", "experts", "step", "tpot", "round")
 COLOURS = ("auto", "always", "never")
 CHOSEN_K = ("best", "gate")
 
@@ -47,6 +48,11 @@ def hardware(ctx: typer.Context, incomplete: str) -> list[str]:
 def models(ctx: typer.Context, incomplete: str) -> list[str]:
     """Models."""
     return _listed(incomplete, _cards("models", ctx))
+
+
+def engines(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Engines."""
+    return _listed(incomplete, _cards("engines", ctx))
 
 
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -72,6 +72,9 @@ specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8""",
     "memory": """\
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -c 8k""",
+    "explain": """\
+specplan explain -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -e vllm
+specplan explain -t llama-3-8b -d free -g h100 -a 0.8 -k 4 -e vllm -f chart""",
 }
 
 
@@ -171,4 +174,15 @@ def memory(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
     )
     if load.k and not scenario.acceptance:
         raise UsageError("-k needs an acceptance: the speedup depends on both", hint="add -a 0.7")
+    return show(question(scenario), out)
+
+
+def explain(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
+    """One point taken apart: where the time goes, and why."""
+    from specplan.cli.plans import catalogue_of, plan_of
+    from specplan.cli.scenario import build
+    from specplan.cli.show import show
+    from specplan.questions.explain import explain as question
+
+    scenario = build(typed(what, load), catalogue=catalogue_of(what), plan=plan_of(plan))
     return show(question(scenario), out)

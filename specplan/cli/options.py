@@ -76,9 +76,19 @@ class What:
             "-e",
             "--engine",
             metavar="ENGINE",
-            help="Whose habits price a pass: roofline.",
-            autocompletion=complete.attribute("specplan.domain.engine", "ENGINES"),
+            help="Whose times: roofline, vllm, sglang@0.5, ...",
+            autocompletion=complete.engines,
         ),
+    ] = None
+    attention_dp: Annotated[
+        Texts,
+        typer.Option(
+            "--attention-dp", metavar="N", help="Attention groups among the GPUs of tp (MoE)."
+        ),
+    ] = None
+    ep: Annotated[
+        Texts,
+        typer.Option("--ep", metavar="N", help="Ways to divide the experts by number (MoE)."),
     ] = None
     dtype: Annotated[
         Texts,

@@ -44,6 +44,12 @@ class PlanRead:
     folder: Path
 
 
+_PLAIN_KEYS = (
+    *("tp", "draft_tp", "engine", "attention_dp", "ep", "k"),
+    *("dtype", "draft_dtype", "kv_dtype"),
+)
+
+
 def planned(plan: PlanRead) -> dict[str, Given]:
     """The axes of a plan, each with its place in the file."""
     found: dict[str, Given] = {}
@@ -58,7 +64,7 @@ def planned(plan: PlanRead) -> dict[str, Given]:
         take(key, getattr(plan.plan, key), (key,))
         if key in found:
             found[key] = _beside_plan(found[key], plan.folder)
-    for key in ("tp", "draft_tp", "engine", "k", "dtype", "draft_dtype", "kv_dtype"):
+    for key in _PLAIN_KEYS:
         take(key, getattr(plan.plan, key), (key,))
     workload = plan.plan.workload
     if workload is not None:

@@ -29,7 +29,7 @@ EXPECT = (
     "What holds today, rounded to the safe side. This may be a list, each with its own",
     "at: {batch: 1}. All that can be expected: specplan check --rules",
 )
-_WHAT = ("tp", "draft_tp", "engine", "dtype", "draft_dtype", "kv_dtype")
+_WHAT = ("tp", "draft_tp", "engine", "attention_dp", "ep", "dtype", "draft_dtype", "kv_dtype")
 
 
 @dataclass(frozen=True, slots=True)

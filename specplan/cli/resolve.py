@@ -10,20 +10,23 @@ from dataclasses import dataclass
 from itertools import product, starmap
 from typing import Protocol, TypeVar
 
+from specplan.catalogue.folders import PACKAGED
+from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import Loaded
 from specplan.cli import grammar
 from specplan.cli.planned import Given
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
-from specplan.domain.engine import ENGINES, Engine
+from specplan.domain.engine import VERSION_PATTERN, Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
-from specplan.errors import SpecplanError, UnknownName, UsageError, Where, placed, unknown
+from specplan.errors import SpecplanError, UnknownName, UsageError, Where, placed
 from specplan.rules.names import COUNTED
 from specplan.visible import visible
 
 V = TypeVar("V")
+AnyLoaded = Loaded[Model] | Loaded[Hardware] | Loaded[Engine]
 MOST_SETUPS = 10_000
 
 
@@ -36,6 +39,9 @@ class Cards(Protocol):
     def model(self, name: str, where: Where | None = None) -> Loaded[Model]:
         """The model of that name, alias or path."""
 
+    def engine(self, name: str, where: Where | None = None) -> Loaded[Engine]:
+        """The engine of that name, alias or path."""
+
 
 @dataclass(slots=True)
 class Resolver:
@@ -45,9 +51,11 @@ class Resolver:
     asked: Mapping[str, Given]
     inputs: dict[str, Input]
     notes: list[str]
+    ours: set[str]
 
     def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
         self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
+        self.ours = set()
 
     def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
         """The values of an axis, parsed by `parse`; its errors get the place they came from."""
@@ -78,30 +86,65 @@ class Resolver:
         accelerators = _distinct(starmap(self._hardware, self.names("hardware").items()))
         tps = self.axis("tp", grammar.whole_axis)
         draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
-        engines = list(starmap(_engine, self.names("engine").items()))
+        engines = list(starmap(self._engine, self.names("engine").items()))
+        splits = tuple(
+            product(
+                self.axis("attention_dp", grammar.whole_axis) or (1,),
+                self.axis("ep", grammar.whole_axis) or (1,),
+            )
+        )
         dtypes = self.axis("dtype", grammar.dtypes) or (None,)
         draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
         kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
-        sizes = map(len, (targets, drafts, accelerators, tps, draft_tps))
-        if math.prod((*sizes, len(dtypes), len(draft_dtypes), len(kv_dtypes))) > MOST_SETUPS:
+        axes = (targets, drafts, accelerators, tps, draft_tps, engines)
+        types = (dtypes, draft_dtypes, kv_dtypes, splits)
+        if math.prod(map(len, (*axes, *types))) > MOST_SETUPS:
             raise UsageError(f"more than {MOST_SETUPS:,} setups", hint="name fewer of everything")
-        grid = product(
-            targets, drafts, accelerators, tps, draft_tps, engines, dtypes, draft_dtypes, kv_dtypes
-        )
         return tuple(
-            Setup(
-                target=target,
-                draft=draft,
-                hardware=hardware,
-                tp=tp,
-                draft_tp=draft_tp or tp,
-                engine=engine,
-                dtype=dtype or target.dtype,
-                draft_dtype=draft_dtype or (draft.model or target).dtype,
-                kv_dtype=kv_dtype,
+            self._split(
+                Setup(
+                    target=target,
+                    draft=draft,
+                    hardware=hardware,
+                    tp=tp,
+                    draft_tp=draft_tp or tp,
+                    engine=engine,
+                    release=release,
+                    dtype=dtype or target.dtype,
+                    draft_dtype=draft_dtype or (draft.model or target).dtype,
+                    kv_dtype=kv_dtype,
+                    attention_dp=groups,
+                    ep=ep,
+                    band=self._band(engine, target),
+                )
             )
-            for target, draft, hardware, tp, draft_tp, engine, dtype, draft_dtype, kv_dtype in grid
+            for target, draft, hardware, tp, draft_tp, (
+                engine,
+                release,
+            ), dtype, draft_dtype, kv_dtype, (groups, ep) in product(
+                targets,
+                drafts,
+                accelerators,
+                tps,
+                draft_tps,
+                engines,
+                dtypes,
+                draft_dtypes,
+                kv_dtypes,
+                splits,
+            )
         )
+
+    def _split(self, setup: Setup) -> Setup:
+        """The setup, if its GPUs divide into its groups."""
+        for field, parts in (("attention_dp", setup.attention_dp), ("ep", setup.ep)):
+            if setup.tp % parts:
+                raise UsageError(
+                    f"{field.replace('_', '-')} {parts} does not divide the {setup.tp} GPUs of tp",
+                    where=self.asked[field].where,
+                    expected="a divisor of tp",
+                )
+        return setup
 
     def _model(self, name: str, field: str, where: Where) -> Model:
         with _naming(where):
@@ -141,6 +184,27 @@ class Resolver:
                 error.hint = "a drafter without a card is ratio:0.05, its cost in target steps"
             raise
 
+    def _engine(self, text: str, where: Where) -> tuple[Engine, Release | None]:
+        """An engine and the habits of its version: vllm, or vllm@0.27."""
+        name, at, version = text.partition("@")
+        with _naming(where):
+            loaded = self.catalogue.engine(name, where)
+        self._record("engine", loaded)
+        if loaded.origin.layer == PACKAGED:
+            self.ours.add(loaded.card.name)
+        if at and not re.fullmatch(VERSION_PATTERN, version):
+            raise UsageError(
+                f"'{visible(version, 60)}' is no version", where=where, expected="such as vllm@0.27"
+            )
+        with placed(where):
+            return loaded.card, loaded.card.release(version or None)
+
+    def _band(self, engine: Engine, target: Model) -> float | None:
+        """How far the engine's predictions are off; nobody measured a card of the user's own."""
+        if engine.kind == "bound" or engine.name not in self.ours:
+            return None
+        return bands().share(engine.name, experts=bool(target.expert_groups))
+
     def _keep(self, field: str, kept: Input) -> None:
         """Remembers an input; a second of its kind gets a number."""
         key, number = field, 2
@@ -148,7 +212,7 @@ class Resolver:
             key, number = f"{field}_{number}", number + 1
         self.inputs[key] = kept
 
-    def _record(self, field: str, loaded: Loaded[Model] | Loaded[Hardware]) -> None:
+    def _record(self, field: str, loaded: AnyLoaded) -> None:
         """Keeps where a card came from, and says so when it hides a packaged one."""
         origin = f"{loaded.origin.path} ({self.asked[field].origin})"
         sha256 = loaded.origin.sha256
@@ -158,7 +222,7 @@ class Resolver:
                 f"{loaded.card.name} is read from {visible(loaded.origin.path)}, "
                 f"which hides the {loaded.hides.layer} card of that name"
             )
-        elif loaded.origin.layer not in {"packaged", "path"}:
+        elif loaded.origin.layer not in {PACKAGED, "path"}:
             self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")
 
 
@@ -179,12 +243,6 @@ def _naming(where: Where) -> Iterator[None]:
         if error.where not in {None, where} and not error.where.line:
             error.what, error.where = f"{error.where}: {error.what}", where
         raise
-
-
-def _engine(name: str, where: Where) -> Engine:
-    if name not in ENGINES:
-        raise unknown("engine", name, ENGINES, where=where)
-    return ENGINES[name]
 
 
 def _distinct(named: Iterable[V]) -> list[V]:

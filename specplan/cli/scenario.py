@@ -30,7 +30,7 @@ GOLDEN = {
 LONGEST = 16  # drafts that a best k is chosen from, unless --k-max says otherwise
 DEFAULTS = {"tp": "1", "engine": "roofline", "batch": "1", "context": "2048", "k": "best"}
 OPTIONS = (
-    *("target", "draft", "hardware", "tp", "draft_tp", "engine"),
+    *("target", "draft", "hardware", "tp", "draft_tp", "engine", "attention_dp", "ep"),
     *("dtype", "draft_dtype", "kv_dtype"),
     *("batch", "context", "isl", "osl", "acceptance", "k"),
 )

@@ -1,20 +1,22 @@
-"""Trust: exactness."""
+"""Trust: exactness, accuracy."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from specplan.cli import complete
 from specplan.cli.help import Command
-from specplan.cli.options import Out, command
+from specplan.cli.options import Folders, Out, command
 from specplan.cli.values import number, whole
 
 if TYPE_CHECKING:
+    from specplan.domain.scenario import Input
     from specplan.physics.trials import Blocks
 
 LONG_TRIALS = 2_000_000  # from here on, a second or more, a terminal gets a progress bar
@@ -61,11 +63,38 @@ Plant = Annotated[
         autocompletion=complete.among(*complete.BUGS),
     ),
 ]
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE...", help="CSV files of rows of your own; those that ship if absent."
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help="Rows of this kind alone: " + ", ".join(complete.MEASURED) + ".",
+        autocompletion=complete.among(*complete.MEASURED),
+    ),
+]
+Worst = Annotated[
+    int | None,
+    typer.Option(
+        "--worst",
+        metavar="N",
+        help="The N rows farthest from their prediction.",
+        parser=whole("--worst"),
+    ),
+]
 EXAMPLES = {
     "exactness": """\
 specplan exactness
 specplan exactness --p 0.5,0.3,0.2 --q 0.2,0.3,0.5 --trials 1000000
 specplan exactness --plant resample-from-target""",
+    "accuracy": """\
+specplan accuracy --kind round
+specplan accuracy --worst 20""",
 }
 
 
@@ -105,6 +134,36 @@ def exactness(
             target, draft, alpha=alpha, trials=trials, seed=seed, plant=plant, blocks=blocks
         )
     return show(answer, out)
+
+
+def accuracy(
+    files: Files = None,
+    *,
+    kind: Kind = None,
+    worst: Worst = None,
+    folders: Folders,
+    out: Out,
+) -> int:
+    """How far are predictions from measurements?"""
+    from specplan.catalogue.ledger import packaged_rows, read_rows
+    from specplan.cli.bench import Workbench
+    from specplan.cli.scenario import load
+    from specplan.cli.show import show
+    from specplan.questions.accuracy import accuracy as question
+
+    rows = [row for path in files for row in read_rows(path)] if files else packaged_rows()
+    bench = Workbench(load(*(folders.catalogue or ())))
+    given = {f"measurements_{n}": _file(path) for n, path in enumerate(files or (), start=1)}
+    return show(question(rows, bench, kind=kind, worst=worst, inputs=given), out)
+
+
+def _file(path: Path) -> Input:
+    """A file of rows as what an answer rests on."""
+    from hashlib import sha256
+
+    from specplan.domain.scenario import Input
+
+    return Input(value=str(path), origin=str(path), sha256=sha256(path.read_bytes()).hexdigest())
 
 
 @contextmanager

@@ -24,9 +24,11 @@ from specplan.physics.estimate import (
     Uncertain,
     under_uncertainty,
 )
+from specplan.physics.round import bound_names
 from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
+from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of
 from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
@@ -123,7 +125,7 @@ def best_k(
         view=view.one(value, weighed),
         basis=basis_of(scenario, spread=True),
         inputs=scenario.inputs,
-        notes=scenario.notes,
+        notes=(*scenario.notes, *beyond_tokens(scenario)),
         ok=value.choice.fits and (value.need is None or value.need.reachable),
     )
 
@@ -194,7 +196,7 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         break_even_tokens=round_cost,
         break_even_alpha=threshold if k and np.isfinite(threshold) else None,
         draft_share=float(1 - verify_s / round_s),
-        verify_bound_by="compute" if w.timing.verify.compute_bound[0, 0, best] else "memory",
+        verify_bound_by=str(bound_names(w.timing.verify)[0, 0, best]),
         fits=bool(fits),
     )
 
@@ -247,7 +249,6 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
     best, point = w.best(objective), w.point
     nearly = _nearly_best(w.score(objective), best)
     for i, k in enumerate(w.k):
-        compute = bool(w.timing.verify.compute_bound[0, 0, i])
         yield {
             "target": point.setup.target.name,
             "draft": point.setup.draft.label,
@@ -266,7 +267,7 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
             "break_even_tokens": float(1 / w.gain[i]),
             "throughput": float(w.throughput[i]),
             "flops_per_token": float(w.flops_per_token[i]),
-            "verify_bound_by": "compute" if compute else "memory",
+            "verify_bound_by": str(bound_names(w.timing.verify)[0, 0, i]),
             "best": i == best,
             "near": abs(i - best) <= 2,
             "within_1_percent": bool(nearly[i]),

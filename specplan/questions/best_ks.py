@@ -13,7 +13,7 @@ from specplan.domain.scenario import Scenario
 from specplan.physics.choose import break_even_alpha
 from specplan.physics.estimate import fit_rule
 from specplan.physics.memory import memory_bill
-from specplan.physics.round import Timing, cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import Timing, bound_names, cost_ratio, time_rounds, tokens_table
 from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.tokens import FloatArray
 from specplan.questions.common import basis_of, percent, setups_caption
@@ -172,7 +172,7 @@ def _chunk(won: _Won) -> Chunk:
     round_s = draft_s + verify_s
     cost = round_s / won.timing.plain_s
     enough = break_even_alpha(cost, surface.k)
-    compute = won.timing.verify.compute_bound[c, b, chosen]
+    bound_by = bound_names(won.timing.verify)[c, b, chosen]
     cells = {
         "batch": np.asarray(here.batch, np.int64).reshape(-1, 1),
         "context": whole(here.context).reshape(-1, 1, 1),
@@ -187,7 +187,7 @@ def _chunk(won: _Won) -> Chunk:
         "tpot_s": round_s / tokens,
         "break_even_tokens": cost,
         "break_even_alpha": _absent_where(~np.isfinite(enough) | (surface.k == 0), enough),
-        "verify_bound_by": np.where(compute, "compute", "memory"),
+        "verify_bound_by": bound_by,
         "fits": won.fits,
     }
     return setup_cells(here.setups[0], chosen.size) | flattened(cells, shape)

@@ -9,12 +9,13 @@ from typing import Generic, TypeVar
 
 from specplan.domain.answer import Answer, Basis, Column, Rows, Scalar, View, table_of
 from specplan.domain.card import Dtype, Origin
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import KV_DTYPE, Model
 from specplan.domain.scenario import Input
 from specplan.questions.figures import known
 
-Card = TypeVar("Card", bound=Hardware | Model)
+Card = TypeVar("Card", bound=Hardware | Model | Engine)
 
 PACKAGED = "packaged"
 BASIS = Basis(kind="exact", says="", source="catalogue")
@@ -62,13 +63,15 @@ MODEL_COLUMNS = (
     Column("window", "tokens", "window", "count", "how far its nearest-sighted layers look back"),
     Column("window_layers", "", "layers", "count", "layers with a window"),
     *ORIGIN_COLUMNS,
+    Column("matmul_params_b", "1e9", "matmul 1e9", "number", "matmul params, for reading"),
+    Column("stored_params_b", "1e9", "stored 1e9", "number", "stored params, for reading"),
 )
 MODELS_LISTED = (
     "name",
     "family",
     "layers",
-    "matmul_params",
-    "stored_params",
+    "matmul_params_b",
+    "stored_params_b",
     "kv_bytes_per_token",
     "trained_context",
     "window",
@@ -96,8 +99,8 @@ def list_hardware(filed: Sequence[Filed[Hardware]]) -> Answer:
     """A row for each accelerator."""
     return Answer(
         command="hardware-list",
-        value=_counted(filed),
-        table=table_of(HARDWARE_COLUMNS, [_hardware_row(f.card) | _origin_row(f) for f in filed]),
+        value=counted(filed),
+        table=table_of(HARDWARE_COLUMNS, [_hardware_row(f.card) | origin_row(f) for f in filed]),
         view=View(
             title=f"{len(filed)} accelerators",
             caption=("Dense rates; ridge: FLOP per byte from which bf16 is compute-bound.",),
@@ -113,8 +116,8 @@ def list_models(filed: Sequence[Filed[Model]]) -> Answer:
     """A row for each model."""
     return Answer(
         command="models-list",
-        value=_counted(filed),
-        table=table_of(MODEL_COLUMNS, [_model_row(f.card) | _origin_row(f) for f in filed]),
+        value=counted(filed),
+        table=table_of(MODEL_COLUMNS, [_model_row(f.card) | origin_row(f) for f in filed]),
         view=View(
             title=f"{len(filed)} models",
             caption=("KV per token at 16 bits, as long as every layer sees every token.",),
@@ -143,7 +146,8 @@ def hiding_notes(filed: Sequence[Filed[Card]]) -> tuple[str, ...]:
     )
 
 
-def _counted(filed: Sequence[Filed[Card]]) -> Listing:
+def counted(filed: Sequence[Filed[Card]]) -> Listing:
+    """How many cards come from each folder."""
     layers = Counter(f.origin.layer for f in filed)
     return Listing(len(filed), dict(sorted(layers.items())))
 
@@ -154,7 +158,8 @@ def _listed(columns: tuple[str, ...], filed: Sequence[Filed[Card]]) -> Rows:
     return Rows(columns=(*columns, "layer") if own else columns)
 
 
-def _origin_row(filed: Filed[Card]) -> dict[str, Scalar]:
+def origin_row(filed: Filed[Card]) -> dict[str, Scalar]:
+    """Where a card lies, as columns."""
     return {
         "aliases": " ".join(filed.card.aliases),
         "layer": filed.origin.layer,
@@ -188,14 +193,17 @@ def _model_row(card: Model) -> dict[str, Scalar]:
         for block in (arch.blocks if arch else ())
         if block.attention and block.attention.window
     ]
+    matmul, stored = known(lambda: card.active_params), known(lambda: card.checkpoint_params)
     return {
         "name": card.name,
         "title": card.title,
         "family": card.family,
         "dtype": str(card.dtype),
         "layers": arch.layers if arch else None,
-        "matmul_params": known(lambda: card.active_params),
-        "stored_params": known(lambda: card.checkpoint_params),
+        "matmul_params": matmul,
+        "matmul_params_b": None if matmul is None else matmul / 1e9,
+        "stored_params": stored,
+        "stored_params_b": None if stored is None else stored / 1e9,
         "kv_bytes_per_token": known(lambda: _kv_per_token(card)),
         "trained_context": card.trained_context,
         "window": min(windows)[0] if windows else None,

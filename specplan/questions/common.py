@@ -8,6 +8,7 @@ from specplan.domain.answer import Basis
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
+from specplan.physics.silicon import Silicon
 from specplan.units import people, significant
 
 
@@ -24,13 +25,21 @@ def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
         assumed += [
             f"alpha {a} is taken at its mean; best-k of one workload uses it" for a in unsure
         ]
+    band = _band(scenario)
     return Basis(
         kind=engine.kind,
-        says=engine.says,
+        says=f"{engine.says}, 9 of 10 within {100 * band:.0f} %" if band else engine.says,
         source=engine.name,
+        bands={"speedup": (-band, band)} if band else {},
         assumed=tuple(assumed),
         extrapolated=tuple(sorted(set(_untrained(scenario)))),
     )
+
+
+def _band(scenario: Scenario) -> float | None:
+    """The widest band of those asked about; None if any was never measured."""
+    shares = [setup.band for setup in scenario.setups]
+    return None if None in shares else max(filter(None, shares), default=None)
 
 
 def _untrained(scenario: Scenario) -> Iterable[str]:
@@ -49,6 +58,7 @@ def _untrained(scenario: Scenario) -> Iterable[str]:
 
 def assumptions(setup: Setup) -> Iterable[str]:
     """What the physics had to assume to price a setup, in sentences."""
+    bound = setup.engine.kind == "bound"
     models = [(setup.target, setup.dtype)]
     if setup.draft.model:
         models.append((setup.draft.model, setup.draft_dtype))
@@ -58,14 +68,17 @@ def assumptions(setup: Setup) -> Iterable[str]:
             yield (
                 f"{setup.hardware.name} runs {stored} weights of {model.name} at its {compute} rate"
             )
-        if stored.bytes_per_element < 2:
+        if stored.bytes_per_element < 2 and bound:
             yield f"every weight of {model.name} is {stored}, embeddings and head included"
     for model, _ in models:
         if model.architecture is None and model.stored_params is None:
             yield f"{model.name} is taken to store what it multiplies: its card says no more"
     yield from _uneven(setup)
-    if setup.tp > 1 or setup.draft_tp > 1:
+    if bound and (setup.tp > 1 or setup.draft_tp > 1):
         yield f"tp {setup.tp} without the cost of communication"
+    if not bound:
+        dtypes = tuple(stored for _, stored in models)
+        yield from Silicon(setup.hardware, setup.engine).assumed(dtypes)
     yield from _vocabularies(setup)
     if setup.hardware.memory_basis == "label":
         yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
@@ -84,7 +97,7 @@ def _vocabularies(setup: Setup) -> Iterable[str]:
     """A pair that no engine would run: draft tokens mean nothing to the target."""
     target = setup.target.architecture
     draft = setup.draft.model.architecture if setup.draft.model else None
-    if target and draft and target.vocab != draft.vocab:
+    if target and draft and not draft.fuse and target.vocab != draft.vocab:
         yield (
             f"{setup.draft.label} drafts from {draft.vocab:,} tokens and {setup.target.name} has "
             f"{target.vocab:,}: engines want one vocabulary"

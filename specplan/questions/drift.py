@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 
-from specplan.domain.hardware import Hardware
 from specplan.domain.lock import LockedCard, LockedPlan
-from specplan.domain.model import Model
 from specplan.questions.verdicts import Judged, Outcome, Used
 from specplan.rules import Finding, Level
 from specplan.rules.expected import Expected
+from specplan.rules.names import Card
 from specplan.rules.plans import BY_KEY, CHANGED
 
 MOST_SHOWN = 6
@@ -57,7 +56,7 @@ def drifted(plan: Judged, before: LockedPlan) -> list[Outcome]:
     ]
 
 
-def figures(card: Hardware | Model) -> dict[str, float]:
+def figures(card: Card) -> dict[str, float]:
     """The numbers of a card in SI, by dotted key; a switch is 1 or 0."""
     return dict(_flat(card, ""))
 

@@ -57,6 +57,7 @@ def hardware_figures(card: Hardware) -> list[Figure]:
         *(_Fact(f"rates.{d}", f"{d} rate", "FLOP/s", card.rates.get(d)) for d in Dtype),
         _Fact("bandwidth", "bandwidth", "B/s", card.bandwidth),
         _Fact("memory", "memory", "B", card.memory, _capacity(card)),
+        _Fact("units", "multiprocessors", "", card.units),
         _Fact("l2", "L2 cache", "B", card.l2),
         _Fact("link", "link, per direction", "B/s", card.link),
         _Fact("tdp", "power limit", "W", card.tdp),

@@ -18,6 +18,7 @@ from specplan.domain.answer import (
     table_of,
 )
 from specplan.domain.card import Origin, Source
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.questions.cards import BASIS, Card, Filed, hiding_notes, inputs_of
@@ -42,7 +43,7 @@ FIGURE_COLUMNS = (
 class Shown:
     """One card in SI, what is derived from it, and where it came from."""
 
-    card: Hardware | Model
+    card: Hardware | Model | Engine
     derived: Mapping[str, Scalar]
     origin: Origin
     hides: str | None
@@ -126,11 +127,11 @@ def _alone(filed: Filed[Card], facts: Facts) -> View:
     aliases = f", also {', '.join(card.aliases)}" if card.aliases else ""
     return View(
         title=card.title,
-        caption=(f"{card.name}{aliases}", _from(filed)),
+        caption=(f"{card.name}{aliases}", from_words(filed)),
         sections=(
             Rows(columns=("figure", f"{card.name}:text", f"{card.name}:sources")),
             facts,
-            *_papers(card),
+            *papers(card),
         ),
     )
 
@@ -140,7 +141,7 @@ def _together(filed: Sequence[Filed[Card]], facts: Facts) -> View:
     columns = ("figure", *(f"{f.card.name}:text" for f in filed))
     return View(
         title="Side by side",
-        caption=tuple(f"{f.card.name}: {f.card.title}; {_from(f)}" for f in filed),
+        caption=tuple(f"{f.card.name}: {f.card.title}; {from_words(f)}" for f in filed),
         sections=(
             Rows(columns=columns),
             facts,
@@ -149,14 +150,14 @@ def _together(filed: Sequence[Filed[Card]], facts: Facts) -> View:
     )
 
 
-def _from(filed: Filed[Card]) -> str:
+def from_words(filed: Filed[Card]) -> str:
     """Where a card lies, whose folder that is, and which bytes it was."""
     origin = filed.origin
     hides = f", hides the {filed.hides} card of that name" if filed.hides else ""
     return f"{origin.path} ({origin.layer}), sha256 {origin.sha256[:_HASH]}{hides}"
 
 
-def _papers(card: Hardware | Model) -> Iterator[Section]:
+def papers(card: Hardware | Model | Engine) -> Iterator[Section]:
     """Sources by number, then notes and what is accepted."""
     cited = (_cited(number, source) for number, source in enumerate(card.sources, 1))
     yield Lines(tuple(cited), wrap=True)

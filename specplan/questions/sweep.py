@@ -13,8 +13,8 @@ from specplan.domain.answer import Answer, Chunk, Column, Lines, Pivot, Table, V
 from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.memory import memory_bill
-from specplan.physics.roofline import Pass
-from specplan.physics.round import cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds, tokens_table
+from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import (
     basis_of,
     dtype_words,
@@ -94,7 +94,7 @@ def sweep(scenario: Scenario) -> Answer:
         view=_view(scenario, drafting),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=scenario.notes,
+        notes=(*scenario.notes, *beyond_tokens(scenario)),
     )
 
 
@@ -144,12 +144,12 @@ def _best_k(here: Scenario) -> npt.NDArray[np.int64]:
     return np.asarray(k)[best_index(scores)][..., np.newaxis]
 
 
-def _ceiling(name: str, of: Pass | None) -> dict[str, npt.NDArray[np.generic]]:
+def _ceiling(name: str, of: Timed | None) -> dict[str, npt.NDArray[np.generic]]:
     """What binds a pass and its arithmetic intensity; nothing for a pass that is not run."""
     if of is None:
         nothing = np.asarray(None, object)
         return {f"{name}_bound_by": nothing, f"{name}_intensity": nothing}
-    bound_by = np.where(of.compute_bound, "compute", "memory")
+    bound_by = bound_names(of)
     return {
         f"{name}_bound_by": bound_by[:, :, np.newaxis, :],
         f"{name}_intensity": of.intensity[:, :, np.newaxis, :],

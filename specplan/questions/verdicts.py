@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from specplan.domain.hardware import Hardware
-from specplan.domain.model import Model
 from specplan.domain.scenario import Scenario
 from specplan.errors import Where, placed
 from specplan.questions.facts import facts_of
 from specplan.rules import Finding
 from specplan.rules.expected import Facts, judge
+from specplan.rules.names import Card
 from specplan.rules.plans import (
     ABSENT,
     BY_KEY,
@@ -64,7 +63,7 @@ class Expectation:
 class Used:
     """A card that a plan rests on, its file, and where the plan names it."""
 
-    card: Hardware | Model
+    card: Card
     path: str
     sha256: str
     where: Where
@@ -72,8 +71,7 @@ class Used:
     @property
     def key(self) -> str:
         """Kind and name."""
-        kind = "hardware" if isinstance(self.card, Hardware) else "model"
-        return f"{kind} {self.card.name}"
+        return f"{type(self.card).__name__.lower()} {self.card.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

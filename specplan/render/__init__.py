@@ -18,6 +18,7 @@ FORMATS = {
     "table": "specplan.render.table:write",
     "plain": "specplan.render.plain:write",
     "text": "specplan.render.plain:write",
+    "chart": "specplan.render.chart:write",
     "markdown": "specplan.render.markdown:write",
     "json": "specplan.render.json_:write",
     "csv": "specplan.render.csv_:write",

@@ -1,0 +1,46 @@
+"""How far predictions lie from what was measured, on rows that no constant met."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from specplan.domain.answer import Answer, Basis
+from specplan.domain.measurement import Measurement
+from specplan.domain.scenario import Input
+from specplan.errors import UsageError, Where, unknown
+from specplan.questions.accuracy_view import group_table, groups_view, worst_table, worst_view
+from specplan.questions.ledger import KINDS, farthest, ledger
+from specplan.questions.predict import Bench, predict_all
+
+MOST_WORST = 10_000
+BASIS = Basis(
+    kind="estimate", says="on rows that no constant met", source="measurements, engine cards"
+)
+
+
+def accuracy(
+    rows: Iterable[Measurement],
+    bench: Bench,
+    *,
+    kind: str | None = None,
+    worst: int | None = None,
+    inputs: Mapping[str, Input] | None = None,
+) -> Answer:
+    """Errors of every group of rows, of one `kind` if named; or the `worst` rows one by one."""
+    if kind is not None and kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    if worst is not None and not 1 <= worst <= MOST_WORST:
+        raise UsageError(
+            f"{worst} is out of range", where=Where("--worst"), expected=f"1 to {MOST_WORST:,}"
+        )
+    found = predict_all([row for row in rows if kind in {None, row.kind}], bench)
+    value = ledger(found)
+    chosen = farthest(found, worst or 0)
+    return Answer(
+        command="accuracy",
+        value=value,
+        table=worst_table(chosen) if worst else group_table(value),
+        view=worst_view(value, len(chosen)) if worst else groups_view(value),
+        basis=BASIS,
+        inputs=inputs or {},
+    )

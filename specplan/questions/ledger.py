@@ -1,0 +1,174 @@
+"""Predictions sorted into groups, and the errors of each group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from specplan.domain.measurement import Band
+from specplan.physics.accuracy import Errors, Slowdowns, relative, slowdowns, summary
+from specplan.questions.predict import Predicted
+from specplan.questions.timed import on_gpu_alone
+
+ALL = "all"
+DENSE, EXPERTS = "dense", "experts"
+KINDS = ("gemm", "attention", "experts", "step", "tpot", "round")
+_CASES = (
+    *("rows up to 64", "rows up to 512", "batch from 8", "batch below 8", "every"),
+    *("kernels alone", "with host", DENSE, EXPERTS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows whose errors are counted together; `all` where a column does not matter."""
+
+    kind: str
+    engine: str
+    gpu: str
+    dtype: str
+    cases: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupErrors:
+    """Errors of one group: with constants that have not met its rows, and with the card's own.
+    `rows` says which: every row, or those alone whose source states every column.
+    """
+
+    group: Group
+    rows: str
+    held_out: Errors
+    fitted: Errors
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The whole ledger. `doubtful` rows are in no group, nor those that no card predicts."""
+
+    measured: int
+    predicted: int
+    doubtful: int
+    missing: dict[str, int]
+    warnings: Slowdowns
+    warnings_fitted: Slowdowns
+    groups: tuple[GroupErrors, ...]
+
+
+def ledger(found: Sequence[Predicted]) -> Accuracy:
+    """Every figure about the rows that were asked for."""
+    counted = usable(found)
+    missing = Counter(one.missing for one in found if one.missing)
+    return Accuracy(
+        measured=len(found),
+        predicted=sum(not one.missing for one in found),
+        doubtful=sum(one.row.doubtful for one in found if not one.missing),
+        missing=dict(missing.most_common()),
+        warnings=_warnings(counted, fitted=False),
+        warnings_fitted=_warnings(counted, fitted=True),
+        groups=tuple(group_errors(counted)),
+    )
+
+
+def usable(found: Iterable[Predicted]) -> tuple[Predicted, ...]:
+    """Rows that were predicted and that nothing speaks against."""
+    return tuple(one for one in found if not one.missing and not one.row.doubtful)
+
+
+def farthest(found: Iterable[Predicted], most: int) -> tuple[Predicted, ...]:
+    """The rows farthest from their prediction, the farthest first, doubtful ones left out."""
+    known = [one for one in usable(found) if one.held_out is not None]
+    return tuple(sorted(known, key=lambda one: -abs(_error(one)))[:most])
+
+
+def _error(one: Predicted) -> float:
+    return (one.held_out or 0.0) / one.measured - 1
+
+
+def group_errors(found: Sequence[Predicted]) -> Iterator[GroupErrors]:
+    """Each group in order, all its rows first, then those that assume nothing if there are both."""
+    together: dict[Group, list[Predicted]] = {}
+    for one in found:
+        for group in groups_of(one):
+            together.setdefault(group, []).append(one)
+    for group in sorted(together, key=_order):
+        every = together[group]
+        stated = [one for one in every if not one.row.assumed]
+        yield GroupErrors(group, "every", *_both(every))
+        if len(stated) < len(every):
+            yield GroupErrors(group, "stated", *_both(stated))
+
+
+def _order(group: Group) -> tuple[int, str, str, str, int]:
+    """Kinds and cases as they are listed here; groups of all first."""
+    dtype = "" if group.dtype == ALL else group.dtype
+    case = _CASES.index(group.cases)
+    return KINDS.index(group.kind), group.engine, group.gpu, dtype, case
+
+
+def bands(groups: Iterable[GroupErrors]) -> Iterator[Band]:
+    """What rounds say about predictions of each engine elsewhere."""
+    for one in groups:
+        group, errors = one.group, one.held_out
+        whole = (group.kind, group.dtype, one.rows) == ("round", ALL, "every")
+        if whole and group.engine != ALL and errors.p90 is not None:
+            yield Band(
+                engine=group.engine,
+                experts=group.cases == EXPERTS,
+                share=round(errors.p90, 3),
+                n=errors.n,
+            )
+
+
+def _both(some: Sequence[Predicted]) -> tuple[Errors, Errors]:
+    unseen = [(one.held_out, one.measured) for one in some if one.held_out is not None]
+    fitted = [(one.fitted, one.measured) for one in some]
+    return _errors(unseen), _errors(fitted)
+
+
+def _errors(pairs: Sequence[tuple[float | None, float]]) -> Errors:
+    predicted, measured = np.array(pairs, np.float64).reshape(-1, 2).T
+    return summary(relative(predicted, measured))
+
+
+def groups_of(one: Predicted) -> Iterator[Group]:
+    """The groups that a row belongs to."""
+    row = one.row
+    if row.kind == "gemm":
+        for widest in (64, 512):
+            if (row.rows or 0) <= widest:
+                yield Group("gemm", row.engine, row.gpu, str(row.dtype), f"rows up to {widest}")
+    elif row.kind == "attention":
+        cases = "batch from 8" if (row.batch or 0) >= 8 else "batch below 8"
+        yield Group("attention", row.engine, row.gpu, str(row.kv_dtype), cases)
+    elif row.kind == "experts":
+        yield Group("experts", row.engine, row.gpu, str(row.dtype), "every")
+    elif row.kind == "step":
+        cases = "kernels alone" if on_gpu_alone(row) else "with host"
+        yield Group("step", row.engine, row.gpu, str(row.dtype or ALL), cases)
+    else:
+        yield from _served(one)
+
+
+def _served(one: Predicted) -> Iterator[Group]:
+    """Servers and rounds: by engine and dtype, by engine, and rounds altogether."""
+    row, cases = one.row, EXPERTS if one.sparse else DENSE
+    yield Group(row.kind, row.engine, ALL, str(row.dtype or ALL), cases)
+    yield Group(row.kind, row.engine, ALL, ALL, cases)
+    if row.kind == "round":
+        yield Group("round", ALL, ALL, ALL, cases)
+
+
+def _warnings(found: Iterable[Predicted], *, fitted: bool) -> Slowdowns:
+    """Speedups below 1 that were foreseen, and those that were feared."""
+    pairs = [
+        (row.tau / cost, row.value)
+        for one in found
+        for row, cost in [(one.row, one.fitted if fitted else one.held_out)]
+        if row.kind == "round" and row.tau and cost
+    ]
+    predicted, measured = np.array(pairs, np.float64).reshape(-1, 2).T
+    return slowdowns(predicted, measured)

@@ -1,0 +1,136 @@
+"""What an engine card predicts for measured rows: with its own constants, and with constants that
+have not met the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from specplan.domain.drafter import Drafter, ModelDrafter, RatioDrafter
+from specplan.domain.engine import Engine, Release
+from specplan.domain.hardware import Hardware
+from specplan.domain.measurement import HeldOut, Host, Measurement
+from specplan.domain.model import Model
+from specplan.errors import SpecplanError
+from specplan.questions.timed import FREE, Known, alike
+
+KERNELS = frozenset({"gemm", "attention", "experts"})
+
+
+class Bench(Protocol):
+    """Where names become cards, and the constants that left out rows."""
+
+    @property
+    def held(self) -> HeldOut:
+        """Constants by what they have not met."""
+
+    def hardware(self, name: str) -> Hardware:
+        """The accelerator of that name."""
+
+    def model(self, name: str) -> Model:
+        """The model of that name."""
+
+    def engine(self, name: str) -> Engine:
+        """The engine of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A row beside its predictions: seconds, for a round its cost in plain steps (tau / speedup).
+    `held_out` is absent where every known constant met the row; without `fitted`, `missing` says
+    what stood in the way. `sparse` says that the target has experts.
+    """
+
+    row: Measurement
+    measured: float
+    sparse: bool = False
+    fitted: float | None = None
+    held_out: float | None = None
+    missing: str = ""
+
+
+def predict(row: Measurement, bench: Bench) -> Predicted:
+    """One row's predictions."""
+    return predict_all((row,), bench)[0]
+
+
+def predict_all(rows: Sequence[Measurement], bench: Bench) -> tuple[Predicted, ...]:
+    """The rows' predictions, in order; a card that is missing is an answer, not an error."""
+    places: dict[tuple[object, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(alike(row), []).append(place)
+    found: dict[int, Predicted] = {}
+    for together in places.values():
+        some = tuple(rows[place] for place in together)
+        found.update(zip(together, _predicted(some, bench), strict=True))
+    return tuple(found[place] for place in range(len(rows)))
+
+
+def measured(row: Measurement) -> float:
+    """What a prediction is held against: the value, of a round its cost in plain steps."""
+    return row.value if row.kind != "round" else (row.tau or 1.0) / row.value
+
+
+def _predicted(rows: tuple[Measurement, ...], bench: Bench) -> Iterable[Predicted]:
+    """Of rows that are alike but for their load."""
+    try:
+        known = known_of(rows, bench)
+        sparse = known.target is not None and bool(known.target.expert_groups)
+        fitted: Sequence[float] = known.figures().tolist()
+        unseen = unseen_by(known, bench.held)
+        held_out: Sequence[float | None] = [None] * len(rows)
+        if unseen is not None:
+            held_out = fitted if unseen is known else unseen.figures().tolist()
+    except SpecplanError as error:
+        return [Predicted(row, measured(row), missing=error.what) for row in rows]
+    return [
+        Predicted(row, measured(row), sparse, own, other)
+        for row, own, other in zip(rows, fitted, held_out, strict=True)
+    ]
+
+
+def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:
+    """Rows that are alike but for their load, with their cards."""
+    row = rows[0]
+    engine = bench.engine(row.engine)
+    release = engine.release(row.version)
+    if release is not None and row.kind != "tpot":
+        # Only a server spends host time on each request: steps and rounds are timed on a batch.
+        release = replace(release, host_per_sequence=0.0)
+    target = bench.model(row.target) if row.target else None
+    return Known(rows, bench.hardware(row.gpu), engine, release, target, _drafter(row, bench))
+
+
+def _drafter(row: Measurement, bench: Bench) -> Drafter:
+    if row.draft is None:
+        return RatioDrafter(0.0)
+    return FREE.get(row.draft) or ModelDrafter(bench.model(row.draft))
+
+
+def unseen_by(known: Known, held: HeldOut) -> Known | None:
+    """The same with constants that have not met the rows: themselves where no fit ever did (rows
+    without a fold, rounds that host times were not fitted to), none where every fit did.
+    """
+    row = known.row
+    if row.fold is None:
+        return known
+    if row.kind in KERNELS:
+        engine = held.unseen(known.engine, row)
+        return replace(known, engine=engine) if engine else None
+    host = held.host(row.engine, row.fold)
+    return known if host is None else replace(known, release=_hosted(known.release, host))
+
+
+def _hosted(release: Release | None, host: Host) -> Release | None:
+    """A release with other host times."""
+    if release is None:
+        return None
+    return replace(
+        release,
+        host=host.host,
+        host_per_sequence=host.host_per_sequence,
+        round_host=host.round_host,
+        draft_host=host.draft_host,
+    )

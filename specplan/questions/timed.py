@@ -1,0 +1,201 @@
+"""Times of measured rows, kind by kind, as an engine's constants give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from specplan.domain.card import Dtype
+from specplan.domain.drafter import Drafter, RatioDrafter
+from specplan.domain.engine import Engine, Release
+from specplan.domain.hardware import Hardware
+from specplan.domain.measurement import Measurement
+from specplan.domain.model import Model
+from specplan.domain.scenario import Setup
+from specplan.errors import Refused
+from specplan.physics.engine_round import EngineRound, engine_round, target_layout
+from specplan.physics.forward import forward_terms
+from specplan.physics.kernels import seconds, single_s
+from specplan.physics.mixed import tpot_gpu_s
+from specplan.physics.silicon import Silicon
+from specplan.physics.steps import gpu_step
+from specplan.physics.tokens import FloatArray
+from specplan.physics.work import Attend, Load, Matmul, Route, Term, load
+
+NGRAM = "ngram"
+NGRAM_ACCEPTED = 0.25
+"""Share of an n-gram's tokens that are accepted where one was found (benchmarks/fit/host.py)."""
+
+LOADS = frozenset(
+    (
+        *("batch", "tokens", "context", "isl", "osl", "k", "tau", "rows", "touched"),
+        *("value", "source", "licence", "url", "assumed", "note"),
+    )
+)
+"""Columns in which rows that are timed together may differ."""
+
+
+def alike(row: Measurement) -> tuple[object, ...]:
+    """What rows must share to be timed together."""
+    shared = (getattr(row, field.name) for field in fields(row) if field.name not in LOADS)
+    return (*shared, on_gpu_alone(row), row.touched is None)
+
+
+def on_gpu_alone(row: Measurement) -> bool:
+    """Whether a step is a sum of its kernels: no host in it, and no sampler."""
+    return (row.note or "").split(";")[0] == "gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Rows that are alike but for their load, with the cards that their times follow from."""
+
+    rows: tuple[Measurement, ...]
+    hardware: Hardware
+    engine: Engine
+    release: Release | None
+    target: Model | None
+    drafter: Drafter
+
+    @property
+    def row(self) -> Measurement:
+        """Any of them, for what they share."""
+        return self.rows[0]
+
+    @property
+    def silicon(self) -> Silicon:
+        """The accelerator under the engine."""
+        return Silicon(self.hardware, self.engine)
+
+    @property
+    def setup(self) -> Setup:
+        """What ran, whole."""
+        row, gpus = self.row, self.row.gpus or 1
+        groups, ep = row.attention_dp or 1, row.ep or 1
+        if self.target is None:
+            raise Refused("a row without a target")
+        if gpus % groups or gpus % ep:
+            raise Refused(f"{gpus} GPUs do not divide into {groups} groups and {ep} ways")
+        return Setup(
+            target=self.target,
+            draft=self.drafter,
+            hardware=self.hardware,
+            tp=gpus,
+            draft_tp=gpus,
+            engine=self.engine,
+            dtype=row.dtype or self.target.dtype,
+            draft_dtype=(self.drafter.model or self.target).dtype,
+            kv_dtype=row.kv_dtype or Dtype.BF16,
+            release=self.release,
+            attention_dp=groups,
+            ep=ep,
+        )
+
+    def column(self, name: str) -> FloatArray:
+        """A column of numbers; 1 where it is blank."""
+        return np.array([getattr(row, name) or 1 for row in self.rows], np.float64)
+
+    def figures(self) -> FloatArray:
+        """Seconds of each row; of rounds, plain steps that each costs."""
+        return np.broadcast_to(_FIGURES[self.row.kind](self), len(self.rows))
+
+
+def _gemm(known: Known) -> FloatArray:
+    row, asked = known.row, load(known.column("rows"), 1, 1)
+    term = Matmul("product", 1, float(row.n or 0), float(row.inner or 0), row.dtype or Dtype.BF16)
+    return seconds(term, asked, known.silicon) + single_s(
+        asked.rows, known.silicon.gemm(term.dtype)
+    )
+
+
+def _attention(known: Known) -> FloatArray:
+    row = known.row
+    heads, kv_heads, width = float(row.heads or 0), float(row.kv_heads or 0), row.head_dim or 0
+    dtype = row.kv_dtype or Dtype.BF16
+    term = Attend("attention", 1, heads, kv_heads, width, None, dtype)
+    return seconds(term, load(known.column("batch"), 1, known.column("context")), known.silicon)
+
+
+@dataclass(frozen=True, slots=True)
+class Routed(Route):
+    """Layers of which it is known how many experts their tokens reached."""
+
+    reached: FloatArray
+
+    def touched(self, load: Load) -> FloatArray:  # noqa: ARG002 - part of the protocol
+        """As known."""
+        return self.reached
+
+
+def _experts(known: Known) -> FloatArray:
+    row = known.row
+    experts, active, width = row.experts or 1, row.active or 1, (row.width or 1) / (row.gpus or 1)
+    hidden, dtype = row.hidden or 1, row.dtype or Dtype.BF16
+    shape = ("experts", 1, experts, experts, active, hidden, width, 3, 1, dtype)
+    term = Route(*shape) if row.touched is None else Routed(*shape, known.column("touched"))
+    return seconds(term, load(known.column("rows"), 1, 1), known.silicon)
+
+
+def _step(known: Known) -> FloatArray:
+    asked = load(known.column("batch"), 1, known.column("context"))
+    if on_gpu_alone(known.row):
+        terms = tuple(term for term in _terms(known) if term.name != "sampler")
+        return gpu_step(terms, asked, known.silicon).time_s
+    return _with_host(known, gpu_step(_terms(known), asked, known.silicon).time_s)
+
+
+def _tpot(known: Known) -> FloatArray:
+    batch, isl, osl = (known.column(name) for name in ("batch", "isl", "osl"))
+    gpu_s = tpot_gpu_s(_terms(known), known.silicon, batch=batch, isl=isl, osl=osl)
+    return _with_host(known, gpu_s)
+
+
+def _terms(known: Known) -> tuple[Term, ...]:
+    setup = known.setup
+    return forward_terms(setup.target, target_layout(setup), known.silicon.small)
+
+
+def _with_host(known: Known, gpu_s: FloatArray) -> FloatArray:
+    """A plain step with the host time that the GPU waits for."""
+    release = known.release
+    if release is None:
+        raise Refused(f"{known.engine.name} states no host times")
+    host_s = release.host + release.host_per_sequence * known.column("batch")
+    return np.maximum(gpu_s, host_s) if release.host_hidden else gpu_s + host_s
+
+
+def _round(known: Known) -> FloatArray:
+    steps = round_of(known)
+    return (steps.verify.time_s + steps.passes_s) / steps.plain.time_s
+
+
+def round_of(known: Known) -> EngineRound:
+    """The passes of each row's round; a draft by n-gram verifies only what it found."""
+    drafted, passes = known.column("tokens") - 1, known.column("k")
+    if known.row.draft == NGRAM:
+        drafted = fires(known.column("tau"), passes) * passes
+    if known.drafter.model is None:
+        passes = 0 * passes
+    return engine_round(
+        known.setup, known.column("context"), known.column("batch"), drafted, passes
+    )
+
+
+def fires(tau: FloatArray, k: FloatArray) -> FloatArray:
+    """How often an n-gram was found, from the tokens per round that it gained."""
+    return np.minimum(1.0, (tau - 1) / (NGRAM_ACCEPTED * k))
+
+
+FREE: dict[str, Drafter] = {NGRAM: RatioDrafter(0.0), "oracle": RatioDrafter(0.0)}
+"""Drafts that no model makes, as rows call them."""
+
+_FIGURES: dict[str, Callable[[Known], FloatArray]] = {
+    "gemm": _gemm,
+    "attention": _attention,
+    "experts": _experts,
+    "step": _step,
+    "tpot": _tpot,
+    "round": _round,
+}
