@@ -11,7 +11,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "int8": 1, "fp4": 0.5, "int4": 0.5}
+BYTES = {
+    "fp32": 4,
+    "bf16": 2,
+    "fp16": 2,
+    "fp8": 1,
+    "int8": 1,
+    "fp4": 0.5,
+    "int4": 0.5,
+    "nvfp4": 0.5625,
+    "mxfp4": 0.53125,
+}
 FILLED = 0.9  # of the memory that the driver shows
 SAME = 1e-9  # relative; gains this close are a tie, which the smaller k wins
 

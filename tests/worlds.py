@@ -15,13 +15,22 @@ from hypothesis import strategies as st
 from specplan.domain.acceptance import Alpha
 from specplan.domain.card import Dtype, Source
 from specplan.domain.drafter import Drafter, ModelDrafter, NoDrafter, RatioDrafter
-from specplan.domain.engine import ROOFLINE
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.layers import Attention, Block, Experts, Mlp, Recurrent
 from specplan.domain.model import Architecture, Model
 from specplan.domain.scenario import Part, Scenario, Setup
 
 SOURCES = (Source(of=("all",), kind="derived", cite="made for a test"),)
+
+ROOFLINE = Engine(
+    schema="engine/1",
+    name="roofline",
+    title="The ideal roofline",
+    kind="bound",
+    says="ideal roofline: an upper bound",
+    sources=(Source(of=("kind",), kind="derived", cite="docs/physics.md"),),
+)
 
 
 def hardware(rates: dict[str, float], bandwidth: float, memory: float) -> Hardware:

@@ -375,7 +375,8 @@ VALUES = [
         "family: acme\ndtype: fp61",
         (
             "f.yaml:5:8: dtype 'fp61' is not known; "
-            "expected 'fp32', 'bf16', 'fp16', 'fp8', 'int8', 'fp4' or 'int4'; did you mean 'fp16'?"
+            "expected 'fp32', 'bf16', 'fp16', 'fp8', 'int8', 'fp4', 'int4', 'nvfp4' or 'mxfp4'; "
+            "did you mean 'fp16'?"
         ),
     ),
     (

@@ -65,7 +65,8 @@ def test_help_lists_the_section(capsys):
     assert rows == {
         "hardware": "Accelerators: list, show.",
         "models": "Models and drafters: list, show.",
-        "schema": "JSON Schema of a kind of file: hardware, model or plan.",
+        "engines": "Serving engines: list, show.",
+        "schema": "JSON Schema of a kind of file, such as plan, model or engine.",
     }
 
 
@@ -97,7 +98,7 @@ def test_a_noun_alone_asks_what_to_do(capsys, noun):
 
 @pytest.mark.parametrize(
     ("noun", "rows", "first"),
-    [("hardware", 12, "a100-sxm-40gb"), ("models", 20, "gemma-2-2b")],
+    [("hardware", 16, "a100-sxm-40gb"), ("models", 41, "deepseek-r1")],
 )
 def test_lists(capsys, noun, rows, first):
     code, out, err = typed(capsys, noun, "list")
@@ -178,7 +179,7 @@ def test_a_list_has_all_cards_but_the_broken_which_it_names(capsys, tmp_path, qu
     code, out, err = typed(capsys, "hardware", "list", "-f", "json", *quiet)
     assert code == 2
     names = [row["name"] for row in json.loads(out)["rows"]]
-    assert (len(names), "mine" in names) == (13, True)
+    assert (len(names), "mine" in names) == (17, True)
     new = f"specplan: {Path('specplan.d', 'new.yaml')}:1:9: schema is 'hardware/2'"
     assert err.splitlines() == [f"{BROKEN} 'vendor'?", f"{new}; expected 'hardware/1'"]
     assert typed(capsys, "models", "list", "-f", "csv")[::2] == (0, "")
@@ -207,7 +208,11 @@ def test_sources_are_wrapped_for_people_and_whole_for_machines(capsys):
         (("models", "show", "h100.yaml"), "h100.yaml: no such file"),
         (("hardware", "list", "--catalogue", "no"), "--catalogue: no folder 'no'"),
         (("schema", "plans"), "unknown kind 'plans'; did you mean 'plan'?"),
-        (("schema", "zzz"), "unknown kind 'zzz'; expected one of hardware, model, plan"),
+        (
+            ("schema", "zzz"),
+            "unknown kind 'zzz'; "
+            "expected one of engine, hardware, held-out, measurements, model, plan",
+        ),
     ],
 )
 def test_mistakes(capsys, words, message):

@@ -162,7 +162,7 @@ def test_a_file_named_must_be_ours(capsys):
     put("other.yaml", "openapi: 3.1\n")
     put("later.yaml", "schema: plan/2\n")
     put("odd.yaml", "schema: enigne/1\n")
-    headers = "plan/1, hardware/1, model/1"
+    headers = "plan/1, hardware/1, model/1, engine/1"
     assert only_line(capsys, "other.yaml") == (
         f"other.yaml:1:1: SP101 schema is missing; expected one of {headers}"
     )
@@ -360,7 +360,7 @@ DTYPES = "expected one of bf16, fp16, fp32, fp4, fp8, int4, int8"
         ({"tp": "0"}, "8:5: tp 0 is out of range; expected 1 to 1,024"),
         ({"tp": "[1, x]"}, f"8:9: 'x' is not a number; {NUMBERS}"),
         ({"draft_tp": "0"}, "8:11: tp 0 is out of range; expected 1 to 1,024"),
-        ({"engine": "warp"}, "8:9: unknown engine 'warp'; expected one of roofline"),
+        ({"engine": "warp"}, "8:9: unknown engine 'warp'; expected one of llamacpp"),
         ({"dtype": "[bf16, x9]"}, f"8:15: unknown dtype 'x9'; {DTYPES}"),
         ({"draft_dtype": "fp32"}, "8:14: h100-sxm has no rate for fp32 weights; its card has"),
         ({"kv_dtype": "x9"}, f"8:11: unknown dtype 'x9'; {DTYPES}"),
@@ -727,7 +727,12 @@ def test_the_life_of_a_lock(capsys):
     assert said(capsys, "--lock").code == 0
     assert Path("specplan.lock").read_bytes() == written
     locked = json.loads(written)["plans"]["plan.yaml"]
-    assert set(locked["cards"]) == {"hardware h100-sxm", "model llama-3-8b", "model llama-3.2-1b"}
+    assert set(locked["cards"]) == {
+        "engine roofline",
+        "hardware h100-sxm",
+        "model llama-3-8b",
+        "model llama-3.2-1b",
+    }
     assert locked["cards"]["hardware h100-sxm"]["figures"]["bandwidth"] == 3.35e12
     assert locked["found"]["max_tpot"] == pytest.approx(2.9757e-3, abs=1e-7)
     assert said(capsys).out == first.out

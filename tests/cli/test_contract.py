@@ -128,7 +128,7 @@ def test_an_unknown_value(capsys, name, option, value, message):
         ("best-k -t llama-3-8b -d free -g h100", "--acceptance: how likely is a draft token"),
         ("hardware show", "missing argument 'NAME'; specplan hardware show --help shows how"),
         ("hardware show h10", "unknown hardware 'h10'; did you mean 'h100'?"),
-        ("sweep -e vllm", "--engine: unknown engine 'vllm'; expected one of roofline"),
+        ("sweep -e vlm", "--engine: unknown engine 'vlm'; did you mean 'vllm'?"),
         ("sweep --dtype bf15", "--dtype: unknown dtype 'bf15'; did you mean 'bf16'?"),
         ("exactness --plant x", "unknown bug 'x'; expected one of bonus-from-draft, "),
         ("exactness --p 1", "--p and --q go together"),

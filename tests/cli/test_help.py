@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
-from typed import answered, commands
+from typed import ROOT, answered, commands
 
 from specplan.cli.app import SECTIONS
 from specplan.cli.run import TRY
@@ -88,6 +89,7 @@ EXAMPLES = [
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_runs(capsys, line):
     Path("plans").mkdir()
+    shutil.copy(ROOT / "measurements/steps.csv", "measured.csv")
     assert answered(capsys, PLAN).code == 0
     words, _, file = line.partition(" > ")
     said = answered(capsys, shlex.split(words)[1:])

@@ -55,6 +55,8 @@ def line_with(name: str, option: str, value: str) -> list[str]:
     if "accepted" in option or "drafted" in option:
         del given["-a"]
         given["-k"] = "4"
+    if option in {"--attention-dp", "--ep"}:
+        given["--tp"] = "2"  # whose GPUs they divide
     if option in TOGETHER:
         given[TOGETHER[option]] = GIVEN[TOGETHER[option]]
     given[option] = value

@@ -33,7 +33,7 @@ PUBLIC = {
     "sweep",
 }
 CARD = "hardware/h100-sxm.yaml"
-FOLDERS = ("hardware", "models", "schemas")
+FOLDERS = ("hardware", "models", "engines", "measurements", "schemas")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 

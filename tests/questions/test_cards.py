@@ -11,10 +11,12 @@ import pytest
 from specplan.catalogue.store import Catalogue
 from specplan.domain.answer import Answer, Facts, Lines, Rows
 from specplan.domain.card import Dtype, Origin, Source
+from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.layers import Block, Experts, Recurrent
 from specplan.domain.model import Model
 from specplan.questions.cards import Filed, list_hardware, list_models
+from specplan.questions.engines import list_engines
 from specplan.questions.figures import block_words
 from specplan.questions.showing import show_hardware, show_models
 from specplan.render import renderer
@@ -31,6 +33,11 @@ def gpu(name: str) -> Filed[Hardware]:
 
 def lm(name: str) -> Filed[Model]:
     loaded = STORE.model(name)
+    return Filed(loaded.card, loaded.origin)
+
+
+def engine(name: str) -> Filed[Engine]:
+    loaded = STORE.engine(name)
     return Filed(loaded.card, loaded.origin)
 
 
@@ -113,11 +120,12 @@ def test_lists_are_at_most_100_wide():
     everything = (
         list_hardware([gpu(name) for name in STORE.entries("hardware")]),
         list_models([lm(name) for name in STORE.entries("models")]),
+        list_engines([engine(name) for name in STORE.entries("engines")]),
     )
     for answer in everything:
         lines = written(answer, "plain").splitlines()
         assert max(map(len, lines)) <= 100
-        assert lines[0] in {"12 accelerators", "20 models"}
+        assert lines[0] in {"16 accelerators", "41 models", "6 engines"}
 
 
 def test_the_folder_is_shown_once_a_card_is_the_users():

@@ -10,9 +10,12 @@ import pytest
 from specplan.domain.answer import (
     Answer,
     Basis,
+    Chart,
     Column,
+    Curve,
     Facts,
     Lines,
+    Mark,
     Pivot,
     Rows,
     View,
@@ -112,6 +115,12 @@ def everything() -> Callable[[str], Answer]:
                     Facts(((text, text),)),
                     Lines((text,)),
                     Rows(columns=("target", "message", "k", "speedup")),
+                ),
+                chart=Chart(
+                    x_label="FLOP/B",
+                    y_label="FLOP/s",
+                    curves=(Curve(text, ((1.0, 1e12), (100.0, 1e14))),),
+                    marks=(Mark("P", text, 10.0, 5e12),),
                 ),
             ),
             basis=Basis(

@@ -93,7 +93,7 @@ def through(name, section):
     return chunks, sink
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"chart"}))  # which draws no rows
 def test_no_format_holds_more_than_one_chunk(name):
     chunks, sink = through(name, LISTING)
     assert chunks.made == (ROWS // CHUNK) * (2 if name == "junit" else 1)

@@ -1,0 +1,234 @@
+"""Files of measurements: what is read, what is refused and where, and the ones that we ship."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from specplan.catalogue.ledger import held_out, packaged_rows, read_rows
+from specplan.catalogue.schema import schema_text
+from specplan.catalogue.store import Catalogue
+from specplan.domain.card import Dtype
+from specplan.domain.measurement import COLUMNS, WORDS, Measurement
+from specplan.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+FITTED = ("a100-sxm-80gb", "h100-sxm", "b200-sxm")
+HEADER = "kind,source,engine,gpu,dtype,rows,n,inner,value,unit,assumed,note"
+GOOD = "gemm,mine,vllm,h100-sxm,bf16,8,4096,5120,1.2e-05,s,dtype rows,all is well"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_text(text: str | bytes) -> list[Measurement]:
+        path = tmp_path / "mine.csv"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return list(read_rows(path, "mine.csv"))
+
+    return read_text
+
+
+@cache
+def shipped() -> tuple[Measurement, ...]:
+    return tuple(packaged_rows())
+
+
+def test_a_row(read):
+    (row,) = read(f"{HEADER}\n{GOOD}\n")
+    assert (row.kind, row.gpu, row.dtype, row.rows) == ("gemm", "h100-sxm", Dtype.BF16, 8)
+    assert row.value == 1.2e-05
+    assert row.assumed == ("dtype", "rows")
+    assert row.batch is row.licence is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"\ufeff{HEADER}\r\n{GOOD}\r\n",
+        f"{HEADER}\n\n{GOOD}\n \n",
+        f"{HEADER}\n{GOOD}",
+        f"{HEADER}\n{GOOD.replace(',8,', ', 8 ,')}\n",
+        f"{HEADER}\n{GOOD.replace('mine', chr(34) + 'mine' + chr(34))}\n",
+        f"{HEADER},batch\n{GOOD},\n",
+    ],
+    ids=["BOM and CRLF", "empty lines", "no last line feed", "blanks", "quotes", "blank cell"],
+)
+def test_ways_to_write_the_same(read, text):
+    assert read(text) == read(f"{HEADER}\n{GOOD}\n")
+
+
+def test_text_may_hold_commas(read):
+    (row,) = read(f"{HEADER}\n{GOOD.replace('all is well', chr(34) + 'a, b' + chr(34))}\n")
+    assert row.note == "a, b"
+
+
+def test_nothing_but_a_header(read):
+    assert read(f"{HEADER}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "bf16",
+            "bf61",
+            "2:25: dtype 'bf61' is not known; expected 'fp32', 'bf16', 'fp16', 'fp8', 'int8', "
+            "'fp4', 'int4', 'nvfp4' or 'mxfp4'; did you mean 'bf16'?",
+        ),
+        (",8,", ",8.5,", "2:30: rows 8.5 does not fit; expected a whole number"),
+        (",8,", ",0,", "2:30: rows 0 is out of range; expected at least 1"),
+        (
+            "1.2e-05",
+            "12us",
+            "2:42: value: '12us' is not a number; expected a plain number such as 0.7 or 3.35e12",
+        ),
+        (",8,", ",,", "2:1: a gemm row without rows; expected dtype, rows, n, inner in every row"),
+        (",s,", ",1,", "2:1: a gemm row in '1'; expected unit 's'"),
+        ("dtype rows", "tp", "2:1: assumed names no column 'tp'; expected names of columns"),
+        (",all is well", "", "2:1: 11 cells under 12 columns"),
+        (
+            "all is",
+            "all, is",
+            "2:1: 13 cells under 12 columns; quote text that holds a comma",
+        ),
+        ("mine", '"mine', "2:1: a quoted cell goes on; expected one row per line, as CSV"),
+        ("mine", '"mi"ne', "2:1: misplaced quote; expected one row per line, as CSV"),
+        ("mine", '"m,ine","vllm', "2:1: a quoted cell goes on; expected one row per line, as CSV"),
+        ("mine", "mi\tne", "2:8: invisible character \\x09; separate cells by commas"),
+        ("mine", "mi\u202ene", "2:8: invisible character \\u202e; remove it"),
+        ("h100-sxm", "H100 SXM", "2:16: gpu 'H100 SXM' is malformed; expected text like ^"),
+    ],
+)
+def test_rows_that_are_refused(read, old, new, message):
+    assert GOOD.count(old) == 1
+    text = f"{HEADER}\n{GOOD.replace(old, new)}\n"
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert str(caught.value).replace("such row", "row").startswith(f"mine.csv:{message}")
+
+
+def test_the_place_of_a_cell_behind_a_quoted_comma(read):
+    with pytest.raises(InputError) as caught:
+        read(f"{HEADER}\n{GOOD.replace('mine', chr(34) + 'm,e' + chr(34)).replace('bf16', 'x')}\n")
+    assert str(caught.value).startswith("mine.csv:2:26: dtype 'x'")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("", "1:1: missing column 'kind'; expected a header with kind, source, engine, gpu"),
+        ("kind,source", "1:1: missing column 'engine'; expected a header with"),
+        ("kind,sauce", "1:6: unknown column 'sauce'; did you mean 'source'?"),
+        ("kind,tp", "1:6: unknown column 'tp'; expected one of kind, source, licence"),
+        ("kind,source,kind", "1:13: column 'kind' twice; keep one"),
+    ],
+)
+def test_headers_that_are_refused(read, header, message):
+    with pytest.raises(InputError) as caught:
+        read(f"{header}\n{GOOD}\n" if header else "")
+    assert str(caught.value).startswith(f"mine.csv:{message}")
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (f"{HEADER}\ngemm,\xe9".encode("latin-1"), "mine.csv:2:1: not UTF-8 text"),
+        (b"x" * 8_000_001, "mine.csv: too large; expected at most 8,000,000 bytes"),
+        (b"x" * 9_000, "mine.csv:1:1: a line of 9,000 characters; expected at most 8,192"),
+        (HEADER.encode() + b"\n" * 50_001, "mine.csv:50001:1: too many lines; expected at most"),
+    ],
+    ids=["encoding", "bytes", "line", "lines"],
+)
+def test_files_that_are_refused(read, raw, message):
+    with pytest.raises(InputError) as caught:
+        read(raw)
+    assert str(caught.value).startswith(message)
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        list(read_rows(tmp_path / "none.csv"))
+    with pytest.raises(InputError, match="is a folder; expected a CSV file"):
+        list(read_rows(tmp_path))
+
+
+def test_a_row_as_an_object_has_a_schema():
+    schema = json.loads(schema_text("measurements"))
+    assert schema["required"] == ["kind", "source", "engine", "gpu", "value", "unit"]
+    row = dict(zip(HEADER.split(","), GOOD.split(","), strict=True))
+    row |= {"rows": 8, "n": 4096, "inner": 5120, "value": 1.2e-05, "assumed": ["dtype", "rows"]}
+    assert Draft202012Validator(schema).is_valid(row)
+    assert not Draft202012Validator(schema).is_valid(row | {"dtype": "bf61"})
+    assert not Draft202012Validator(schema).is_valid(row | {"tp": 2})
+
+
+def test_which_columns_hold_numbers():
+    properties = json.loads(schema_text("measurements"))["properties"]
+    kinds = {
+        column: {arm.get("type") for arm in (found, *found.get("anyOf", ()))}
+        for column, found in properties.items()
+    }
+    numbers = {column for column, types in kinds.items() if types & {"integer", "number"}}
+    assert numbers == set(COLUMNS) - WORDS
+
+
+def test_the_files_that_ship_state_every_column_in_order():
+    for file in sorted((ROOT / "measurements").glob("*.csv")):
+        assert file.read_text("utf-8").partition("\n")[0] == ",".join(COLUMNS), file.name
+
+
+def test_what_ships():
+    kinds = Counter(row.kind for row in shipped())
+    assert kinds == {
+        "gemm": 897,
+        "attention": 596,
+        "experts": 492,
+        "step": 55,
+        "tpot": 981,
+        "round": 279,
+    }
+    assert all(row.licence for row in shipped())
+    assert all((ROOT / "hardware" / f"{row.gpu}.yaml").is_file() for row in shipped())
+    assert all((ROOT / "engines" / f"{row.engine}.yaml").is_file() for row in shipped())
+
+
+def test_no_attention_row_found_its_cache_in_a_cache():
+    bandwidth = {gpu: Catalogue().hardware(gpu).card.bandwidth for gpu in FITTED}
+    for row in shipped():
+        if row.kind == "attention" and row.kv_dtype and row.kv_heads and row.head_dim:
+            kept = 2 * row.kv_heads * row.head_dim * row.kv_dtype.bytes_per_element
+            read_bytes = kept * (row.batch or 0) * (row.context or 0)
+            assert 0 < read_bytes / row.value < bandwidth[row.gpu]
+
+
+def test_every_kernel_row_was_left_out_of_a_fit():
+    fits = {(f.engine, f.gpu, f.dtype, f.fold, f.what) for f in held_out().fits}
+    assert len(fits) == len(held_out().fits)
+    for row in shipped():
+        if row.kind in {"gemm", "attention", "experts"}:
+            dtype = row.kv_dtype if row.kind == "attention" else row.dtype
+            assert (row.engine, row.gpu, dtype, row.fold, row.kind) in fits
+
+
+def test_a_shape_is_in_one_fold():
+    folds: dict[tuple[object, ...], set[str | None]] = {}
+    for row in shipped():
+        if row.kind == "gemm":
+            folds.setdefault((row.n, row.inner), set()).add(row.fold)
+        elif row.kind == "attention":
+            folds.setdefault((row.heads, row.kv_heads, row.head_dim), set()).add(row.fold)
+    assert {len(found) for found in folds.values()} == {1}
+    assert len({fold for found in folds.values() for fold in found}) == 5
+
+
+def test_rounds_name_the_rows_that_no_host_fit_may_meet():
+    rounds = [row for row in shipped() if row.kind == "round"]
+    assert all(row.fold for row in rounds)
+    slow = [row for row in rounds if row.value < 0.9]
+    assert len(slow) == 15
+    assert sum("context" in row.assumed for row in rounds) == 274

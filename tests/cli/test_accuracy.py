@@ -1,0 +1,83 @@
+"""specplan accuracy: rows of one's own, what is refused, and what people see."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from typed import answered, one_line
+
+HEADER = "kind,source,engine,gpu,dtype,rows,n,inner,value,unit,note"
+ROW = "gemm,mine,vllm,h100-sxm,bf16,8,4096,4096,1.5e-05,s,"
+
+
+@pytest.fixture
+def mine() -> Path:
+    rows = [
+        ROW,
+        f"{ROW}doubt:queue",
+        ROW.replace("1.5e-05", "1.5"),
+        ROW.replace("h100-sxm", "abacus"),
+    ]
+    path = Path("mine.csv")
+    path.write_text("\n".join([HEADER, *rows, ""]), encoding="utf-8")
+    return path
+
+
+def test_rows_of_ones_own(capsys, mine):
+    said = answered(capsys, ["accuracy", str(mine)])
+    assert said.code == 0
+    assert said.out.startswith("3 of 4 measured rows predicted")
+    assert "doubtful       1 rows, by their own note: in no group" in said.out
+    assert "not predicted  1 rows: unknown hardware 'abacus'" in said.out
+    assert "speedups below" not in said.out
+
+
+def test_several_files_add_up(capsys, mine):
+    said = answered(capsys, ["accuracy", str(mine), str(mine), "-f", "json"])
+    envelope = json.loads(said.out)
+    assert envelope["answer"]["measured"] == 8
+    assert [given["value"] for given in envelope["inputs"].values()] == ["mine.csv", "mine.csv"]
+    narrow, wide = envelope["rows"]
+    assert (narrow["cases"], wide["cases"]) == ("rows up to 64", "rows up to 512")
+    assert (narrow["n"], narrow["p90"], narrow["band"]) == (4, None, "n < 10: no band")
+    assert narrow["median"] == narrow["fitted_median"]
+
+
+def test_the_worst_row_as_csv(capsys, mine):
+    said = answered(capsys, ["accuracy", str(mine), "--worst", "1", "-f", "csv"])
+    (row,) = csv.DictReader(io.StringIO(said.out))
+    assert row["measured"] == "1.5"
+    assert float(row["error"]) == pytest.approx(-1, abs=1e-4)
+
+
+def test_rows_of_one_kind(capsys, mine):
+    said = answered(capsys, ["accuracy", str(mine), "--kind", "round"])
+    assert said.code == 0
+    assert said.out.startswith("0 of 0 measured rows predicted")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.csv"], "none.csv: no such file"),
+        (["mine.csv", "--kind", "rounds"], "unknown kind 'rounds'; did you mean 'round'?"),
+        (["mine.csv", "--worst", "0"], "--worst: 0 is out of range; expected 1 to 10,000"),
+        (["bad.csv"], "bad.csv:2:"),
+    ],
+)
+def test_what_is_refused_in_one_line(capsys, mine, words, message):
+    bad = mine.read_text(encoding="utf-8").replace("1.5e-05", "soon")
+    Path("bad.csv").write_text(bad, encoding="utf-8")
+    said = answered(capsys, ["accuracy", *words])
+    assert said.code == 2
+    assert one_line(said).startswith(message)
+
+
+def test_the_rows_of_a_file_are_not_overwritten(capsys, mine):
+    said = answered(capsys, ["accuracy", str(mine), "-o", str(mine)])
+    assert said.code == 2
+    assert "mine.csv is an input of this answer" in one_line(said)

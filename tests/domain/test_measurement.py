@@ -1,0 +1,124 @@
+"""What a measurement must state, and which constants have not met it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specplan.domain.card import Dtype, Source
+from specplan.domain.engine import Decode, Engine, Gemm, Kernels
+from specplan.domain.measurement import COLUMNS, NEEDS, Fit, HeldOut, Host, Measurement
+from specplan.errors import InputError
+
+PRODUCT = Measurement(
+    kind="gemm",
+    source="mine",
+    engine="vllm",
+    gpu="h100-sxm",
+    dtype=Dtype.BF16,
+    rows=8,
+    n=4096,
+    inner=4096,
+    value=12e-6,
+    unit="s",
+    fold="1",
+)
+FITTED = Gemm(tiles="small", launch=3e-6, memory=0.9, compute=0.9)
+WITHOUT = Gemm(tiles="tiny", launch=4e-6, memory=0.8, compute=0.8)
+SOURCE = Source(of=("kernels",), kind="derived", cite="a test")
+ENGINE = Engine(
+    schema="engine/1",
+    name="vllm",
+    title="vLLM",
+    kind="estimate",
+    says="an estimate",
+    kernels=(
+        Kernels(
+            gpus=("h100-sxm", "h100-pcie"),
+            basis="measured",
+            gemm={Dtype.BF16: FITTED, Dtype.FP8: FITTED},
+            attention={Dtype.BF16: Decode(launch=1e-5, memory=0.9, block=2e-6)},
+        ),
+        Kernels(gpus=("l40s",), basis="measured"),
+    ),
+    sources=(SOURCE,),
+)
+HELD_OUT = HeldOut(
+    schema="held-out/1",
+    about="a test",
+    sources=(SOURCE,),
+    fits=(
+        Fit(engine="vllm", gpu="h100-sxm", dtype=Dtype.BF16, fold="1", gemm=WITHOUT),
+        Fit(
+            engine="sglang",
+            fold="llama-3.1-8b",
+            host=Host(host=1e-3, round_host=2e-3, draft_host=6e-5),
+        ),
+    ),
+)
+
+
+def test_the_columns_of_every_kind_are_columns():
+    assert {column for needs in NEEDS.values() for column in needs} < set(COLUMNS)
+    assert COLUMNS[0] == "kind"
+    assert COLUMNS[-4:] == ("unit", "fold", "assumed", "note")
+
+
+@pytest.mark.parametrize("column", NEEDS["gemm"])
+def test_a_row_without_what_its_kind_needs(column):
+    with pytest.raises(InputError) as caught:
+        replace(PRODUCT, **{column: None})
+    assert str(caught.value) == (
+        f"a gemm row without {column}; expected dtype, rows, n, inner in every such row"
+    )
+
+
+def test_a_unit_of_another_kind():
+    with pytest.raises(InputError, match="a gemm row in '1'; expected unit 's'"):
+        replace(PRODUCT, unit="1")
+
+
+def test_assumed_names_columns():
+    assert replace(PRODUCT, assumed=("dtype",)).assumed == ("dtype",)
+    with pytest.raises(InputError, match="assumed names no column 'tp'"):
+        replace(PRODUCT, assumed=("tp",))
+
+
+def test_doubt():
+    assert not PRODUCT.doubtful
+    assert replace(PRODUCT, note="doubt:queue; id 7").doubtful
+
+
+def test_constants_that_have_not_met_a_row():
+    engine = HELD_OUT.unseen(ENGINE, PRODUCT)
+    assert engine is not None
+    kernels = engine.on("h100-sxm")
+    assert kernels is not None
+    assert kernels.gemm == {Dtype.BF16: WITHOUT, Dtype.FP8: FITTED}
+    assert kernels.attention == ENGINE.kernels[0].attention
+    assert engine.on("l40s") == ENGINE.on("l40s")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"fold": "2"}, {"fold": None}, {"dtype": Dtype.FP8}, {"gpu": "l40s"}, {"engine": "sglang"}],
+)
+def test_no_fit_left_the_row_out(change):
+    assert HELD_OUT.unseen(ENGINE, replace(PRODUCT, **change)) is None
+
+
+def test_host_constants_by_target():
+    found = HELD_OUT.host("sglang", "llama-3.1-8b")
+    assert found is not None
+    assert found.round_host == 2e-3
+    assert HELD_OUT.host("vllm", "llama-3.1-8b") is None
+
+
+def test_a_fit_holds_one_set_of_constants():
+    with pytest.raises(InputError, match="a fit of nothing; expected one of gemm, attention"):
+        Fit(engine="vllm", fold="1")
+    with pytest.raises(InputError, match="a fit of gemm and host"):
+        replace(HELD_OUT.fits[0], host=HELD_OUT.fits[1].host)
+    with pytest.raises(InputError, match="a fit of gemm without gpu or dtype"):
+        replace(HELD_OUT.fits[0], gpu=None)

@@ -1,0 +1,107 @@
+"""Terms of a forward pass: summed, they are the card's parameters, its cache and its state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from specplan.catalogue.store import Catalogue
+from specplan.domain.card import Dtype
+from specplan.domain.engine import Small
+from specplan.domain.layers import Attention
+from specplan.domain.model import Architecture, Model
+from specplan.physics.forward import Layout, forward_terms
+from specplan.physics.roofline import kv_bytes
+from specplan.physics.work import Matmul, State, Term, load
+
+SMALL = Small(launches=3, launch=3e-6, memory=0.8, state=15e-6, sampler=40e-6, draft_sampler=20e-6)
+BF16 = Layout(dtype=Dtype.BF16, kv_dtype=Dtype.BF16)
+MODELS = [loaded.card for loaded in Catalogue().every(Model)]
+CONTEXTS = np.array([1.0, 100.0, 4096.0, 100_000.0])  # below and beyond every window
+CARDS = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+
+
+def terms(model: Model, layout: Layout = BF16) -> tuple[Term, ...]:
+    """The terms of one pass."""
+    return forward_terms(model, layout, SMALL)
+
+
+def architecture(model: Model) -> Architecture:
+    """That of a card, every one of which has one."""
+    assert model.architecture is not None
+    return model.architecture
+
+
+def named(model: Model, name: str) -> list[Term]:
+    """The terms of that name."""
+    return [term for term in terms(model) if term.name == name]
+
+
+@CARDS
+def test_terms_hold_every_weight_once(model):
+    """What is stored, less what is never multiplied: norms, biases and an untied embedding."""
+    arch = architecture(model)
+    vectors = sum(block.repeat * block.vector_params(arch.hidden) for block in arch.blocks)
+    embedding = 0 if arch.tied_embeddings else arch.vocab * arch.hidden
+    multiplied = arch.stored_params - vectors - arch.hidden - embedding
+    assert sum(term.params for term in terms(model)) == multiplied
+
+
+@CARDS
+def test_one_tokens_arithmetic_is_that_of_the_active_weights(model):
+    """2 FLOP per weight that one token multiplies; latent up-projections are absorbed unchanged."""
+    attention = named(model, "attention")
+    one = load(1, 1, 1)
+    flops = sum(t.flops(one) for t in terms(model)) - sum(t.flops(one) for t in attention)
+    assert flops == pytest.approx(2 * architecture(model).matmul_params, rel=1e-12)
+
+
+@CARDS
+@pytest.mark.parametrize("kv_dtype", [Dtype.BF16, Dtype.FP8])
+def test_attention_reads_the_cache_of_one_sequence(model, kv_dtype):
+    asked = load(1, 1, CONTEXTS)
+    layout = Layout(dtype=Dtype.BF16, kv_dtype=kv_dtype)
+    attention = [term for term in terms(model, layout) if term.name == "attention"]
+    read = sum(term.traffic_bytes(asked) for term in attention)
+    kept = kv_bytes(model, CONTEXTS, kv_dtype) - model.state_bytes
+    np.testing.assert_allclose(read, kept, rtol=1e-12)
+
+
+@CARDS
+def test_state_is_read_and_written(model):
+    states = [term for term in terms(model) if isinstance(term, State)]
+    assert sum(t.traffic_bytes(load(1, 1, 1)) for t in states) == 2 * model.state_bytes
+
+
+def test_cards_cover_the_kinds_of_layers():
+    """The checks above would be hollow for a kind of layer that no card has."""
+    blocks = [block for model in MODELS for block in architecture(model).blocks]
+    kinds = ("attention", "latent", "recurrent", "mlp", "experts")
+    assert [kind for kind in kinds if not any(getattr(b, kind) for b in blocks)] == []
+    assert any(b.attention and b.attention.window for b in blocks)
+    assert any(b.attention and b.attention.gated for b in blocks)
+    assert any(b.experts and b.experts.shared_width for b in blocks)
+
+
+HEAD = next(model for model in MODELS if model.name == "eagle3-llama-3.1-8b")
+
+
+def test_an_eagle3_head_reads_two_vectors_and_fuses_three():
+    """Hidden 4,096; 32 query and 8 KV heads of 128: 6,144 columns of 8,192, 4,096 of 12,288."""
+    (qkv,), (fuse,), (head,) = (named(HEAD, name) for name in ("qkv", "fuse", "head"))
+    assert (qkv.params, fuse.params, head.params) == (6144 * 8192, 4096 * 12288, 32000 * 4096)
+    assert isinstance(fuse, Matmul)
+    assert fuse.launches == 1
+
+
+def test_a_model_does_not_fuse():
+    assert [m.name for m in MODELS if named(m, "fuse") and m.family != "eagle3"] == []
+    assert [m.name for m in MODELS if not named(m, "fuse") and m.family == "eagle3"] == []
+
+
+@pytest.mark.parametrize(("inputs", "gated"), [(1, False), (2, False), (1, True), (3, True)])
+def test_inputs_widen_q_k_and_v_alone(inputs, gated):
+    """4 heads of 8 over 2 KV heads, hidden 10: 8 x 8 = 64 columns read, 32 more where gated."""
+    attention = Attention(heads=4, kv_heads=2, head_dim=8, inputs=inputs, gated=gated)
+    read = 64 + 32 * gated
+    assert attention.matmul_params(10) == 10 * inputs * read + 32 * 10

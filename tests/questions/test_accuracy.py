@@ -1,0 +1,245 @@
+"""Groups of predictions, their errors, and the bands that answers carry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specplan.catalogue.ledger import bands as kept_bands
+from specplan.catalogue.ledger import packaged_rows
+from specplan.catalogue.store import Catalogue
+from specplan.cli.bench import Workbench
+from specplan.cli.complete import MEASURED
+from specplan.cli.scenario import scenario
+from specplan.domain.card import Dtype
+from specplan.domain.measurement import Measurement
+from specplan.errors import SpecplanError
+from specplan.physics.accuracy import Slowdowns
+from specplan.questions.accuracy import accuracy
+from specplan.questions.best_k import best_k
+from specplan.questions.ledger import (
+    KINDS,
+    Group,
+    bands,
+    farthest,
+    group_errors,
+    groups_of,
+    ledger,
+    usable,
+)
+from specplan.questions.predict import Predicted, predict, predict_all
+
+BENCH = Workbench(Catalogue(()))
+PRODUCT = Measurement(
+    kind="gemm",
+    source="mine",
+    engine="vllm",
+    gpu="h100-sxm",
+    dtype=Dtype.BF16,
+    rows=8,
+    n=4096,
+    inner=4096,
+    value=1e-5,
+    unit="s",
+)
+ROUND = Measurement(
+    kind="round",
+    source="mine",
+    engine="vllm",
+    gpu="h100-sxm",
+    gpus=1,
+    target="llama-3.1-8b",
+    draft="oracle",
+    dtype=Dtype.BF16,
+    batch=2,
+    context=1000,
+    k=3,
+    tokens=4,
+    tau=3.0,
+    value=1.5,
+    unit="1",
+)
+ATTENTION = replace(
+    PRODUCT, kind="attention", kv_dtype=Dtype.FP8, batch=8, context=64, heads=8, kv_heads=8,
+    head_dim=128,
+)  # fmt: skip
+
+
+def off(row: Measurement, error: float | None, fitted: float = 0.0, **more: bool) -> Predicted:
+    """A row whose predictions are known to be wrong by so much."""
+    measured = 2.0
+    held_out = None if error is None else measured * (1 + error)
+    return Predicted(row, measured, fitted=measured * (1 + fitted), held_out=held_out, **more)
+
+
+def group(name: str, row: Measurement) -> Group:
+    return Group(row.kind, row.engine, row.gpu, str(row.dtype), name)
+
+
+def test_errors_of_rows_that_are_known_to_be_wrong():
+    found = [off(PRODUCT, error / 100, 0.5) for error in range(-19, 26, 5)]
+    found += [off(replace(PRODUCT, assumed=("rows",)), 1.0, -0.5)]
+    narrow, stated, *_ = group_errors(found)
+    assert narrow.group == group("rows up to 64", PRODUCT)
+    assert (narrow.rows, narrow.held_out.n) == ("every", 10)
+    assert narrow.held_out.signed == pytest.approx(0.035)
+    assert narrow.held_out.within_10 == pytest.approx(0.4)
+    assert narrow.held_out.within_20 == pytest.approx(0.8)
+    assert narrow.fitted.median == pytest.approx(0.5)
+    assert (stated.rows, stated.held_out.n, stated.held_out.p90) == ("stated", 9, None)
+    assert stated.held_out.signed == pytest.approx(0.01)
+
+
+def test_a_row_without_a_held_out_prediction_counts_as_fitted_alone():
+    one, *_ = group_errors([off(PRODUCT, None, 0.3), off(PRODUCT, 0.1, 0.3)])
+    assert (one.held_out.n, one.fitted.n) == (1, 2)
+
+
+def test_rows_that_assume_nothing_are_not_told_twice():
+    assert {one.rows for one in group_errors([off(PRODUCT, 0.1)])} == {"every"}
+
+
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        (PRODUCT, ["rows up to 64", "rows up to 512"]),
+        (replace(PRODUCT, rows=64), ["rows up to 64", "rows up to 512"]),
+        (replace(PRODUCT, rows=65), ["rows up to 512"]),
+        (replace(PRODUCT, rows=513), []),
+        (ATTENTION, ["batch from 8"]),
+        (replace(ATTENTION, batch=7), ["batch below 8"]),
+    ],
+)
+def test_the_groups_of_kernels(row, names):
+    found = list(groups_of(off(row, 0.0)))
+    assert [one.cases for one in found] == names
+    dtype = {"gemm": "bf16", "attention": "fp8"}[row.kind]
+    assert {one.dtype for one in found} <= {dtype}
+
+
+def test_the_groups_of_rounds():
+    dense = [(one.engine, one.dtype, one.cases) for one in groups_of(off(ROUND, 0.0))]
+    assert sorted(dense) == [
+        ("all", "all", "dense"),
+        ("vllm", "all", "dense"),
+        ("vllm", "bf16", "dense"),
+    ]
+    assert {one.cases for one in groups_of(off(ROUND, 0.0, sparse=True))} == {"experts"}
+
+
+def test_doubtful_rows_and_those_without_cards_are_counted_and_in_no_group():
+    doubted = replace(PRODUCT, note="doubt:queue")
+    found = [
+        off(PRODUCT, 0.1),
+        off(doubted, 9.0),
+        Predicted(PRODUCT, 1.0, missing="unknown model 'x'"),
+    ]
+    value = ledger(found)
+    assert (value.measured, value.predicted, value.doubtful) == (3, 2, 1)
+    assert value.missing == {"unknown model 'x'": 1}
+    assert {one.held_out.n for one in value.groups} == {1}
+    assert farthest(found, 5) == (found[0],)
+
+
+def test_the_farthest_come_first():
+    found = [off(PRODUCT, error) for error in (0.1, -0.4, 0.3, None)]
+    assert farthest(found, 2) == (found[1], found[2])
+
+
+def test_slowdowns():
+    slow = replace(ROUND, value=0.8)
+    # tau / cost: 3 / 3.2 is a loss foreseen, 3 / 2.4 one that was not, 3 / 4 one that was feared.
+    found = [
+        Predicted(slow, 3.75, fitted=2.0, held_out=3.2),
+        Predicted(slow, 3.75, fitted=2.0, held_out=2.4),
+        Predicted(ROUND, 2.0, fitted=2.0, held_out=4.0),
+        Predicted(ROUND, 2.0, fitted=2.0, held_out=2.0),
+    ]
+    value = ledger(found)
+    assert value.warnings == Slowdowns(losses=2, caught=1, gains=2, alarms=1)
+    assert value.warnings_fitted == Slowdowns(losses=2, caught=0, gains=2, alarms=0)
+
+
+def test_rows_made_from_predictions_have_the_errors_that_they_were_given():
+    exact = predict(PRODUCT, BENCH).fitted
+    rows = [replace(PRODUCT, value=exact / (1 + error / 100)) for error in range(-6, 6)]
+    answer = accuracy(rows, BENCH)
+    (record, *_) = answer.table.records()
+    assert (record["n"], record["cases"], record["band"]) == (12, "rows up to 64", "5 %")
+    assert record["signed"] == pytest.approx(-0.005)
+    assert record["median"] == record["fitted_median"] == pytest.approx(0.03)
+    assert answer.ok
+
+
+def test_one_kind_alone():
+    answer = accuracy([PRODUCT, ROUND], BENCH, kind="round")
+    assert {record["kind"] for record in answer.table.records()} == {"round"}
+
+
+def test_the_worst_rows_one_by_one():
+    slow = replace(PRODUCT, value=1.0, note="why")
+    (record,) = accuracy([PRODUCT, slow], BENCH, worst=1).table.records()
+    assert (record["measured"], record["note"]) == (1.0, "why")
+    assert record["predicted"] == predict(PRODUCT, BENCH).held_out
+    assert record["error"] == pytest.approx(record["predicted"] - 1)
+    assert record["what"] == "dtype bf16, rows 8, n 4096, inner 4096"
+
+
+@pytest.mark.parametrize("worst", [0, 10_001])
+def test_no_number_of_worst_rows(worst):
+    with pytest.raises(SpecplanError, match=r"--worst.* is out of range; expected 1 to 10,000"):
+        accuracy([PRODUCT], BENCH, worst=worst)
+
+
+def test_kinds_that_the_shell_offers():
+    assert MEASURED == KINDS
+
+
+# Bands
+
+
+def test_the_bands_that_ship_are_those_of_the_ledger():
+    rounds = [row for row in packaged_rows() if row.kind == "round"]
+    found = usable(predict_all(rounds, BENCH))
+    assert kept_bands().bands == tuple(bands(group_errors(found)))
+
+
+def test_few_rounds_give_no_band():
+    enough = [off(ROUND, 0.1)] * 10
+    assert [(b.engine, b.experts, b.share, b.n) for b in bands(group_errors(enough))] == [
+        ("vllm", False, 0.1, 10)
+    ]
+    assert list(bands(group_errors(enough[:9]))) == []
+    assert list(bands(group_errors([off(PRODUCT, 0.1)] * 10))) == []
+
+
+ASKED = {"hardware": "h100-sxm", "acceptance": 0.8, "draft": "ratio:0.05"}
+
+
+def test_an_answer_says_how_far_its_engine_was_off():
+    share = kept_bands().share("vllm", experts=False)
+    answer = best_k(scenario(target="llama-3.1-8b", engine="vllm", **ASKED))
+    assert answer.basis.bands == {"speedup": (-share, share)}
+    assert answer.basis.says == f"vLLM: an estimate, 9 of 10 within {100 * share:.0f} %"
+
+
+@pytest.mark.parametrize(
+    ("target", "engine"),
+    [("llama-3.1-8b", "trtllm"), ("gpt-oss-20b", "vllm"), ("llama-3.1-8b", "roofline")],
+)
+def test_an_engine_that_was_not_measured_has_no_band(target, engine):
+    answer = best_k(scenario(target=target, engine=engine, **ASKED))
+    assert answer.basis.bands == {}
+    assert "9 of 10" not in answer.basis.says
+
+
+def test_a_card_of_ones_own_has_no_band(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECPLAN_CATALOGUE", str(tmp_path))
+    packaged = Catalogue(()).engine("vllm").origin.path
+    (tmp_path / "vllm.yaml").write_text(
+        Path(packaged).read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    answer = best_k(scenario(target="llama-3.1-8b", engine="vllm", **ASKED))
+    assert answer.basis.bands == {}

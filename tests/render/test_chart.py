@@ -1,0 +1,108 @@
+"""The picture of an answer in characters."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from specplan.domain.answer import Answer, Basis, Chart, Curve, Mark, Table, View
+from specplan.errors import UsageError
+from specplan.render import renderer
+from specplan.render.look import Look
+
+ROOF = Curve("h100 bf16", ((0.5, 1.6e12), (295.0, 989e12), (2360.0, 989e12)))
+CHART = Chart(
+    x_label="FLOP/B",
+    y_label="FLOP/s",
+    curves=(ROOF,),
+    marks=(Mark("P", "plain step", 1.0, 1.5e12), Mark("V", "verification", 400.0, 500e12)),
+)
+ANSWER = Answer(
+    command="explain",
+    value=None,
+    table=Table(),
+    view=View(title="taken apart", caption=("llama",), chart=CHART),
+    basis=Basis(kind="estimate", says="an estimate"),
+)
+
+
+def drawn(answer: Answer = ANSWER, *, unicode: bool = False) -> list[str]:
+    out = io.StringIO()
+    renderer("chart")(answer, out, Look(unicode=unicode))
+    return out.getvalue().splitlines()
+
+
+def picture(lines: list[str]) -> list[str]:
+    """The rows between the vertical axis' label and its foot, without the numbers."""
+    rows = lines[lines.index("FLOP/s") + 1 :]
+    return [row.partition("|")[2] for row in rows if "|" in row]
+
+
+def test_title_basis_caption_and_legend():
+    lines = drawn()
+    assert lines[:2] == ["taken apart  [an estimate]", "llama"]
+    assert lines[-3:] == [
+        "  P plain step: 1 FLOP/B, 1.5 T FLOP/s",
+        "  V verification: 400 FLOP/B, 500 T FLOP/s",
+        "  . h100 bf16",
+    ]
+
+
+@pytest.mark.parametrize("unicode", [False, True])
+def test_it_fits_a_terminal_and_has_no_trailing_blanks(unicode):
+    lines = drawn(unicode=unicode)
+    assert max(map(len, lines)) <= 80
+    assert lines == [line.rstrip() for line in lines]
+    assert "\n".join(lines).isascii() is not unicode
+
+
+def test_marks_stand_where_their_numbers_say():
+    """Farther right is more FLOP/B, higher up more FLOP/s; both marks lie under the roof."""
+    rows = picture(drawn())
+    places = {
+        sign: (column, -row)
+        for row, text in enumerate(rows)
+        for column, sign in enumerate(text)
+        if sign in "PV"
+    }
+    assert set(places) == {"P", "V"}
+    assert places["V"][0] > places["P"][0]
+    assert places["V"][1] > places["P"][1]
+    for column, height in places.values():
+        roof = [-row for row, text in enumerate(rows) if text[column : column + 1] == "."]
+        assert all(height <= top for top in roof)
+
+
+def test_the_roof_rises_then_is_flat():
+    """The dots of the first row are the flat part, and each lower row starts farther left."""
+    rows = [text for text in picture(drawn()) if "." in text]
+    starts = [text.index(".") for text in rows]
+    assert starts == sorted(starts, reverse=True)
+    assert rows[0].count(".") > 10
+
+
+def test_axes_name_powers_of_ten():
+    text = "\n".join(drawn())
+    for label in ("100 T", "10 T", "1 k"):
+        assert label in text
+
+
+def test_an_answer_without_a_picture_is_refused():
+    plain = replace(ANSWER, command="memory", view=View(title="t"))
+    with pytest.raises(UsageError) as caught:
+        drawn(plain)
+    assert str(caught.value) == "--format: memory has no chart; explain draws one"
+
+
+@pytest.mark.parametrize("name", ["table", "plain", "markdown", "json"])
+def test_no_other_format_draws_it(name):
+    """A chart adds nothing to the other formats."""
+    without = replace(ANSWER, view=replace(ANSWER.view, chart=None))
+    texts = []
+    for answer in (ANSWER, without):
+        out = io.StringIO()
+        renderer(name)(answer, out, Look())
+        texts.append(out.getvalue())
+    assert texts[0] == texts[1]
