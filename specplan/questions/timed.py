@@ -115,7 +115,8 @@ def _attention(known: Known) -> FloatArray:
     heads, kv_heads, width = float(row.heads or 0), float(row.kv_heads or 0), row.head_dim or 0
     dtype = row.kv_dtype or Dtype.BF16
     term = Attend("attention", 1, heads, kv_heads, width, None, dtype)
-    return seconds(term, load(known.column("batch"), 1, known.column("context")), known.silicon)
+    asked = load(known.column("batch"), known.column("tokens"), known.column("context"))
+    return seconds(term, asked, known.silicon)
 
 
 @dataclass(frozen=True, slots=True)

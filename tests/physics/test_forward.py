@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from specplan.domain.card import Dtype
 from specplan.domain.engine import Small
 from specplan.domain.layers import Attention
 from specplan.domain.model import Architecture, Model
+from specplan.errors import Refused
 from specplan.physics.forward import Layout, forward_terms
 from specplan.physics.roofline import kv_bytes
 from specplan.physics.work import Matmul, State, Term, load
@@ -105,3 +108,89 @@ def test_inputs_widen_q_k_and_v_alone(inputs, gated):
     attention = Attention(heads=4, kv_heads=2, head_dim=8, inputs=inputs, gated=gated)
     read = 64 + 32 * gated
     assert attention.matmul_params(10) == 10 * inputs * read + 32 * 10
+
+
+# --- how a model lies on its GPUs -------------------------------------------------------------
+
+LLAMA = next(model for model in MODELS if model.name == "llama-3.1-8b")
+MOE = next(model for model in MODELS if model.name == "qwen3-30b-a3b")
+LATENT = next(model for model in MODELS if model.name == "deepseek-r1")
+
+
+def laid(model: Model, name: str, **layout: object) -> list[Term]:
+    """The terms of that name under a bf16 layout."""
+    asked = Layout(dtype=Dtype.BF16, kv_dtype=Dtype.BF16, **layout)  # type: ignore[arg-type]
+    return [term for term in terms(model, asked) if term.name == name]
+
+
+def weights(model: Model, name: str, **layout: object) -> float:
+    return sum(term.params for term in laid(model, name, **layout))
+
+
+@pytest.mark.parametrize("tp", [2, 4, 8])
+def test_matrices_divide_over_the_gpus(tp):
+    for name in ("qkv", "output", "mlp", "head"):
+        assert weights(LLAMA, name, gpus=tp) * tp == weights(LLAMA, name)
+
+
+def test_kv_heads_replicate_beyond_one_each():
+    """8 KV heads on 16 GPUs: 2 query heads and a whole KV head each."""
+    (qkv,), (attend,) = laid(LLAMA, "qkv", gpus=16), laid(LLAMA, "attention", gpus=16)
+    assert qkv.params == 32 * (2 + 2 * 1) * 128 * 4096
+    assert attend.traffic_bytes(load(1, 1, 1)) == 32 * 2 * 1 * 128 * 2
+
+
+def test_every_gpu_keeps_the_whole_latent():
+    at = load(3, 1, 1000)
+    alone = sum(t.traffic_bytes(at) for t in laid(LATENT, "attention"))
+    assert sum(t.traffic_bytes(at) for t in laid(LATENT, "attention", gpus=8)) == alone
+    flops = sum(t.flops(at) for t in laid(LATENT, "attention"))
+    assert sum(t.flops(at) for t in laid(LATENT, "attention", gpus=8)) == flops / 8
+
+
+@pytest.mark.parametrize("ep", [1, 2, 8])
+def test_experts_divide_by_number_or_by_width_alike_in_all(ep):
+    (route,) = laid(MOE, "experts", gpus=8, ep=ep)
+    assert route.params * 8 == weights(MOE, "experts")
+    assert route.flops(load(5, 3, 1)) * 8 == pytest.approx(
+        sum(t.flops(load(5, 3, 1)) for t in laid(MOE, "experts"))
+    )
+
+
+def test_groups_exchange_tokens_with_the_experts_both_ways():
+    """One group of 8: attention and experts, one all-reduce a layer each. Eight groups of one GPU:
+    attention needs none, experts two, over the tokens of all groups.
+    """
+    one = laid(MOE, "allreduce", gpus=8)
+    eight = laid(MOE, "allreduce", gpus=8, groups=8)
+    assert [term.launches for term in one] == [48, 48]
+    assert [term.launches for term in eight] == [48, 48]
+    assert eight[0].traffic_bytes(load(1, 1, 1)) == 8 * one[0].traffic_bytes(load(1, 1, 1))
+
+
+def test_router_and_head_stay_wide_where_a_model_is_quantised():
+    by_name = {t.name: t for t in terms(MOE, Layout(dtype=Dtype.FP8, kv_dtype=Dtype.BF16))}
+    kinds = {name: getattr(by_name[name], "dtype", None) for name in ("qkv", "experts", "head")}
+    assert kinds == {"qkv": Dtype.FP8, "experts": Dtype.FP8, "head": Dtype.BF16}
+
+
+def test_a_checkpoint_of_several_types_keeps_them():
+    oss = next(model for model in MODELS if model.name == "gpt-oss-120b")
+    own = {t.name: t for t in terms(oss, Layout(dtype=oss.dtype, kv_dtype=Dtype.BF16))}
+    assert oss.parts
+    for part, name in (("attention", "qkv"), ("experts", "experts"), ("head", "head")):
+        stored = {str(key): value for key, value in oss.parts.items()}
+        if part in stored:
+            assert getattr(own[name], "dtype", None) is stored[part]
+
+
+def test_a_draft_pass_sweeps_its_logits_once():
+    (target,), (draft,) = laid(LLAMA, "sampler"), laid(LLAMA, "sampler", draft=True)
+    at = load(1, 1, 1)
+    assert target.traffic_bytes(at) == 3 * draft.traffic_bytes(at) == 3 * 4 * 128_256
+
+
+def test_a_card_of_two_figures_has_no_terms():
+    bare = replace(LLAMA, architecture=None, matmul_params=7.5e9, kv_bytes_per_token=131072.0)
+    with pytest.raises(Refused, match=r"^llama-3\.1-8b has no architecture: an engine's time"):
+        terms(bare)

@@ -85,7 +85,7 @@ def test_the_ideal_roofline_beside_it_is_the_roofline():
 
 def test_what_binds_a_term():
     rows = {(r["pass"], r["term"]): r for r in explain(point(SETUP)).table.records()}
-    assert rows["plain", "mlp"]["bound_by"] == "memory"
+    assert rows["plain", "head"]["bound_by"] == "memory"
     assert rows["plain", "small"]["bound_by"] == "latency"
     two = explain(point(replace(SETUP, tp=2))).table.records()
     assert {r["bound_by"] for r in two if r["term"] == "allreduce"} == {"network"}
