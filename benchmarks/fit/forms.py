@@ -105,7 +105,7 @@ def fitted(
     """Constants that bring log(model / measured) near zero, outliers counted by their size and
     not its square; and the cost that remains, per row.
     """
-    from scipy.optimize import least_squares  # noqa: PLC0415 - nothing else here needs scipy
+    from scipy.optimize import least_squares
 
     share = np.sqrt(np.ones_like(measured_s) if weights is None else weights)
 
