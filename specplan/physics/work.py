@@ -265,23 +265,33 @@ class Route:
         return self.count * self.call_bytes(load)
 
 
+class Moving:
+    """A term without weights, whose arithmetic is left out: far below its traffic."""
+
+    __slots__ = ()
+
+    @property
+    def params(self) -> float:
+        """None."""
+        return 0.0
+
+    def flops(self, load: Load) -> FloatArray:
+        """None that count."""
+        return 0.0 * load.rows
+
+
 @dataclass(frozen=True, slots=True)
-class State:
+class State(Moving):
     """Recurrent state of `count` layers: read and written once for each new token."""
 
     name: str
     count: int
     state_bytes: float
-    params: float = 0.0
 
     @property
     def launches(self) -> float:
         """Convolution, then the recurrence."""
         return 2.0 * self.count
-
-    def flops(self, load: Load) -> FloatArray:
-        """Left out: far below its traffic."""
-        return 0.0 * load.rows
 
     def traffic_bytes(self, load: Load) -> FloatArray:
         """There and back."""
@@ -289,7 +299,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Moving):
     """`count` all-reduces of the hidden state over `gpus`; `groups` attention groups at once."""
 
     name: str
@@ -297,7 +307,6 @@ class Exchange:
     hidden: int
     gpus: int
     groups: int = 1
-    params: float = 0.0
 
     @property
     def launches(self) -> float:
@@ -308,27 +317,18 @@ class Exchange:
         """Of one call."""
         return ACTIVATION_BYTES * self.hidden * self.groups * load.rows
 
-    def flops(self, load: Load) -> FloatArray:
-        """None that count."""
-        return 0.0 * load.rows
-
     def traffic_bytes(self, load: Load) -> FloatArray:
         """Payload of all calls."""
         return self.count * self.payload_bytes(load)
 
 
 @dataclass(frozen=True, slots=True)
-class Elementwise:
+class Elementwise(Moving):
     """Norms, rotations, activations: `launches` kernels moving `elements` values per row."""
 
     name: str
     launches: float
     elements: float
-    params: float = 0.0
-
-    def flops(self, load: Load) -> FloatArray:
-        """None that count."""
-        return 0.0 * load.rows
 
     def traffic_bytes(self, load: Load) -> FloatArray:
         """Values in bf16."""
@@ -336,7 +336,7 @@ class Elementwise:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Moving):
     """Choosing tokens from logits: `passes` sweeps over them in 32 bits; a draft takes one."""
 
     name: str
@@ -344,11 +344,6 @@ class Sample:
     passes: int
     draft: bool
     launches: float = 6.0
-    params: float = 0.0
-
-    def flops(self, load: Load) -> FloatArray:
-        """None that count."""
-        return 0.0 * load.rows
 
     def traffic_bytes(self, load: Load) -> FloatArray:
         """Logits, there and back."""
