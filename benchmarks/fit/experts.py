@@ -18,9 +18,10 @@ from forms import Bounds, Constants, errors, fitted, folder, hardware, lines, si
 from specplan.domain.card import Dtype
 from specplan.domain.engine import Grouped
 from specplan.domain.hardware import Hardware
+from specplan.physics.experts import Route
 from specplan.physics.kernels import seconds
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import Load, Route, load, stored_bytes
+from specplan.physics.work import Load, load, stored_bytes
 
 COLUMNS = {
     "src",

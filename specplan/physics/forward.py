@@ -15,17 +15,9 @@ from specplan.domain.engine import Small
 from specplan.domain.layers import Attention, Block, Experts, LatentAttention, Mlp
 from specplan.domain.model import Architecture, Model, Part
 from specplan.errors import Refused
-from specplan.physics.work import (
-    Attend,
-    AttendLatent,
-    Elementwise,
-    Exchange,
-    Matmul,
-    Route,
-    Sample,
-    State,
-    Term,
-)
+from specplan.physics.experts import Route
+from specplan.physics.moving import Elementwise, Exchange, Sample, State
+from specplan.physics.work import Attend, AttendLatent, Matmul, Term
 
 FUSE = "fuse"  # joins hidden states of the target: a drafter's, once a round
 SAMPLER_PASSES = 3  # sweeps over the logits: temperature, top-p's sort and sum, draw

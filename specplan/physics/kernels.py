@@ -13,19 +13,11 @@ import numpy as np
 
 from specplan.domain.card import Dtype
 from specplan.domain.engine import PAYLOADS_BYTES, TILES, AllReduce, Gemm, Grouped
+from specplan.physics.experts import Route
+from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.silicon import Silicon
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import (
-    Attend,
-    AttendLatent,
-    Elementwise,
-    Exchange,
-    Load,
-    Matmul,
-    Route,
-    Sample,
-    State,
-)
+from specplan.physics.work import Attend, AttendLatent, Load, Matmul
 
 SPLITS = (1, 2, 3, 4, 6, 8, 16)  # ways to cut the inner dimension that split-k kernels come in
 QUERIES = 16  # query rows of one KV head that a thread block of decode attention covers

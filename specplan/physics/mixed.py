@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.card import Dtype
+from specplan.physics.moving import Sample
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import gpu_step
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import Attend, AttendLatent, Load, Sample, Term, load
+from specplan.physics.work import Attend, AttendLatent, Load, Term, load
 
 BUDGET_TOKENS = 8192  # tokens of one step, prompt and output, that engines allow by default
 UNABSORBED = 1 / 3  # of the absorbed FLOP: prompts run latent attention in its plain form

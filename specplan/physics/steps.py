@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.card import Dtype
+from specplan.physics.experts import Route
 from specplan.physics.kernels import seconds, single_s
+from specplan.physics.moving import Exchange
 from specplan.physics.silicon import Silicon
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import Exchange, Load, Matmul, Route, Term
+from specplan.physics.work import Load, Matmul, Term
 
 SINGLE = "single row"  # what a dtype's slow path at one row adds to the products of a plain step
 EAGER = "eager launches"  # what launching one by one adds beyond the width of the CUDA graphs

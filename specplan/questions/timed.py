@@ -16,13 +16,14 @@ from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.errors import Refused
 from specplan.physics.engine_round import EngineRound, engine_round, target_layout
+from specplan.physics.experts import Route
 from specplan.physics.forward import forward_terms
 from specplan.physics.kernels import seconds, single_s
 from specplan.physics.mixed import tpot_gpu_s
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import gpu_step
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import Attend, Load, Matmul, Route, Term, load
+from specplan.physics.work import Attend, Load, Matmul, Term, load
 
 NGRAM = "ngram"
 NGRAM_ACCEPTED = 0.25

@@ -14,8 +14,9 @@ from specplan.domain.layers import Attention
 from specplan.domain.model import Architecture, Model
 from specplan.errors import Refused
 from specplan.physics.forward import Layout, forward_terms
+from specplan.physics.moving import State
 from specplan.physics.roofline import kv_bytes
-from specplan.physics.work import Matmul, State, Term, load
+from specplan.physics.work import Matmul, Term, load
 
 SMALL = Small(launches=3, launch=3e-6, memory=0.8, state=15e-6, sampler=40e-6, draft_sampler=20e-6)
 BF16 = Layout(dtype=Dtype.BF16, kv_dtype=Dtype.BF16)

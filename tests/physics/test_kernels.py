@@ -11,19 +11,11 @@ from engine_worlds import CHIP, ENGINE, SIMPLE
 from specplan.domain.card import Dtype
 from specplan.domain.engine import Gemm
 from specplan.domain.hardware import Hardware
+from specplan.physics.experts import Route
 from specplan.physics.kernels import allreduce_s, blend, gemm_s, seconds, single_s
+from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.silicon import Silicon
-from specplan.physics.work import (
-    Attend,
-    AttendLatent,
-    Elementwise,
-    Exchange,
-    Matmul,
-    Route,
-    Sample,
-    State,
-    load,
-)
+from specplan.physics.work import Attend, AttendLatent, Matmul, load
 
 ON = Silicon(CHIP, ENGINE)
 WHOLE = Matmul("m", 1, 12_800, 1000, Dtype.BF16)  # 100 columns of 128 tiles: one a unit

@@ -11,10 +11,11 @@ from engine_worlds import CHIP, ENGINE, SIMPLE
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype
 from specplan.physics.forward import Layout, forward_terms
+from specplan.physics.moving import Elementwise, Exchange
 from specplan.physics.roofline import BOUNDS
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import SINGLE, Step, gpu_step
-from specplan.physics.work import Attend, Elementwise, Exchange, Matmul, load
+from specplan.physics.work import Attend, Matmul, load
 
 ON = Silicon(CHIP, ENGINE)
 PRODUCTS = (Matmul("up", 2, 1280, 1000, Dtype.FP8), Matmul("up", 2, 1000, 1280, Dtype.FP8))

@@ -17,23 +17,14 @@ from specplan.domain.engine import Decode, Engine, Gemm, Grouped, Kernels, Laten
 from specplan.domain.hardware import Hardware
 from specplan.domain.scenario import Setup
 from specplan.physics.engine_round import target_layout
+from specplan.physics.experts import Route
 from specplan.physics.forward import Layout, forward_terms
 from specplan.physics.kernels import seconds
+from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.round import time_rounds
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import SINGLE, Step, gpu_step
-from specplan.physics.work import (
-    Attend,
-    AttendLatent,
-    Elementwise,
-    Exchange,
-    Matmul,
-    Route,
-    Sample,
-    State,
-    Term,
-    load,
-)
+from specplan.physics.work import Attend, AttendLatent, Matmul, Term, load
 
 RTOL = 1e-12
 BATCH = st.integers(1, 40)
