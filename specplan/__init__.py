@@ -21,9 +21,11 @@ _HOMES = {
     "Catalogue": "specplan.catalogue.store",
     "Scenario": "specplan.domain.scenario",
     "SpecplanError": "specplan.errors",
+    "accuracy": "specplan.cli.scored",
     "best_k": "specplan.questions.best_k",
     "check": "specplan.cli.checked",
     "exactness": "specplan.questions.exactness",
+    "explain": "specplan.questions.explain",
     "gate": "specplan.questions.gate",
     "load": "specplan.cli.scenario",
     "memory": "specplan.questions.memory",
@@ -35,11 +37,13 @@ if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
     from specplan.cli.checked import check
     from specplan.cli.scenario import load, scenario
+    from specplan.cli.scored import accuracy
     from specplan.domain.answer import Answer
     from specplan.domain.scenario import Scenario
     from specplan.errors import SpecplanError
     from specplan.questions.best_k import best_k
     from specplan.questions.exactness import exactness
+    from specplan.questions.explain import explain
     from specplan.questions.gate import gate
     from specplan.questions.memory import memory
     from specplan.questions.sweep import sweep
@@ -49,9 +53,11 @@ __all__ = [
     "Catalogue",
     "Scenario",
     "SpecplanError",
+    "accuracy",
     "best_k",
     "check",
     "exactness",
+    "explain",
     "gate",
     "load",
     "memory",

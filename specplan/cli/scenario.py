@@ -113,10 +113,7 @@ def build(
     """
     longest = _longest(k_max)
     asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
-    mixed = bool(mix or mixes(plan))
-    missing = [n for n in needs if n not in asked and not (n == "acceptance" and mixed)]
-    if missing:
-        raise _missing(missing)
+    _refuse_missing(needs, asked, mixed=bool(mix or mixes(plan)))
     resolver = Resolver(catalogue, asked)
     setups = resolver.setups()
     _refuse_rateless(setups, asked)
@@ -127,20 +124,19 @@ def build(
     k = resolver.axis("k", grammar.lengths)
     if k and k_max is not None:
         raise UsageError("--k-max is not used beside a list of -k", hint="leave out one of them")
-    batch = resolver.axis("batch", grammar.batches)
-    context = resolver.axis("context", grammar.contexts)
-    acceptance = resolver.axis("acceptance", grammar.acceptances)
-    inputs = {name: given for name, given in resolver.inputs.items() if name not in own}
     return Scenario(
         setups=setups,
-        batch=batch,
-        context=context,
-        acceptance=acceptance,
+        batch=resolver.axis("batch", grammar.batches),
+        context=resolver.axis("context", grammar.contexts),
+        acceptance=resolver.axis("acceptance", grammar.acceptances),
         k=k,
         k_max=longest,
         growth=_growth(asked),
         parts=parts,
-        inputs={**inputs, **_more_inputs(asked, k_max, said, whose.origin)},
+        inputs={
+            **{name: given for name, given in resolver.inputs.items() if name not in own},
+            **_more_inputs(asked, k_max, said, whose.origin),
+        },
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -197,13 +193,18 @@ def _refuse_cardless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> Non
         raise UsageError(what, hint="leave it out, or name a model")
 
 
-def _missing(names: Sequence[str]) -> UsageError:
-    """The error for the first option that nobody gave; it names the others too."""
+def _refuse_missing(needs: Iterable[str], asked: Mapping[str, Given], *, mixed: bool) -> None:
+    """The first option that nobody gave is refused, naming the others too; parts of a mix have
+    acceptances of their own.
+    """
+    names = [n for n in needs if n not in asked and not (n == "acceptance" and mixed)]
+    if not names:
+        return
     question, expected, listing = QUESTIONS[names[0]]
     hint = f"specplan {listing} list shows all" if listing else "write -a 0.7 or a range"
     if names[1:]:
         hint += f"; also needed: {', '.join(_flag(name) for name in names[1:])}"
-    return UsageError(question, where=Where(_flag(names[0])), expected=expected, hint=hint)
+    raise UsageError(question, where=Where(_flag(names[0])), expected=expected, hint=hint)
 
 
 def _merge(

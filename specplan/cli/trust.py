@@ -16,7 +16,6 @@ from specplan.cli.options import Folders, Out, command
 from specplan.cli.values import number, whole
 
 if TYPE_CHECKING:
-    from specplan.domain.scenario import Input
     from specplan.physics.trials import Blocks
 
 LONG_TRIALS = 2_000_000  # from here on, a second or more, a terminal gets a progress bar
@@ -145,25 +144,12 @@ def accuracy(
     out: Out,
 ) -> int:
     """How far are predictions from measurements?"""
-    from specplan.catalogue.ledger import packaged_rows, read_rows
-    from specplan.cli.bench import Workbench
     from specplan.cli.scenario import load
+    from specplan.cli.scored import accuracy as scored
     from specplan.cli.show import show
-    from specplan.questions.accuracy import accuracy as question
 
-    rows = [row for path in files for row in read_rows(path)] if files else packaged_rows()
-    bench = Workbench(load(*(folders.catalogue or ())))
-    given = {f"measurements_{n}": _file(path) for n, path in enumerate(files or (), start=1)}
-    return show(question(rows, bench, kind=kind, worst=worst, inputs=given), out)
-
-
-def _file(path: Path) -> Input:
-    """A file of rows as what an answer rests on."""
-    from hashlib import sha256
-
-    from specplan.domain.scenario import Input
-
-    return Input(value=str(path), origin=str(path), sha256=sha256(path.read_bytes()).hexdigest())
+    catalogue = load(*(folders.catalogue or ()))
+    return show(scored(*(files or ()), kind=kind, worst=worst, catalogue=catalogue), out)
 
 
 @contextmanager

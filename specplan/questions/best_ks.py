@@ -16,6 +16,7 @@ from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timing, bound_names, cost_ratio, time_rounds, tokens_table
 from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.tokens import FloatArray
+from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of, percent, setups_caption
 from specplan.questions.grids import (
     ROUND_COLUMNS,
@@ -119,7 +120,7 @@ def best_ks(scenario: Scenario, objective: Objective) -> Answer:
         view=_view(value, scenario),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=scenario.notes,
+        notes=(*scenario.notes, *beyond_tokens(scenario)),
         ok=value.all_fit,
     )
 

@@ -45,13 +45,15 @@ def beyond_tokens(scenario: Scenario) -> Iterator[str]:
     """A note for each setup whose speedup is above its tokens per round at the smallest batch,
     where what a plain step pays alone weighs most.
     """
+    batches = [part.batch for part in scenario.parts] or scenario.batch
+    contexts = tuple(part.context for part in scenario.parts) or scenario.context
     lengths = tuple(k for k in scenario.candidates if k)
     for setup in scenario.setups:
         drafts = tuple(k for k in lengths if setup.draft.max_k is None or k <= setup.draft.max_k)
         if setup.engine.kind == "bound" or not drafts:
             continue
-        smallest = min(scenario.batch)
-        cause = paid_alone(time_rounds(setup, scenario.context, (smallest,), drafts))
+        smallest = min(batches)
+        cause = paid_alone(time_rounds(setup, contexts, (smallest,), drafts))
         if cause:
             yield (
                 f"{setup.label}: speedups are above the tokens per round at batch "

@@ -22,6 +22,7 @@ from specplan.physics.choose import (
 from specplan.physics.memory import memory_bill
 from specplan.physics.tokens import FloatArray, expected_tokens
 from specplan.questions.best_k_view import crossing_words
+from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
 from specplan.questions.weigh import lengths
 from specplan.units import people
@@ -98,7 +99,7 @@ def gate(scenario: Scenario) -> Answer:
         view=_view(scenario, setup, value),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=scenario.notes,
+        notes=(*scenario.notes, *beyond_tokens(replace(scenario, batch=(1,)))),
         ok=largest > 0,
     )
 

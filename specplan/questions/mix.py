@@ -10,6 +10,7 @@ from specplan.domain.answer import Answer, Column, Lines, Rows, View, table_from
 from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.tokens import FloatArray
+from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of, dtype_words, one_setup, percent, times
 from specplan.questions.weigh import Point, Weighed, weigh
 
@@ -84,7 +85,7 @@ def best_for_mix(scenario: Scenario) -> Answer:
         view=_view(value, setup),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=scenario.notes,
+        notes=(*scenario.notes, *beyond_tokens(scenario)),
         ok=all(part.fits for part in parts),
     )
 

@@ -13,12 +13,13 @@ from specplan.domain.acceptance import Alpha
 from specplan.domain.answer import Facts, Lines
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import ModelDrafter, RatioDrafter
-from specplan.domain.scenario import Scenario, Setup
+from specplan.domain.scenario import Part, Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.round import time_rounds
 from specplan.questions.best_k import best_k
 from specplan.questions.beyond import beyond_tokens, paid_alone
 from specplan.questions.explain import explain
+from specplan.questions.gate import gate
 from specplan.questions.sweep import sweep
 
 STORE = Catalogue()
@@ -130,6 +131,17 @@ def test_sweeps_and_best_k_note_it():
     assert list(beyond_tokens(replace(scenario, batch=(2.0, 8.0)))) == []
     ideal = replace(FP8_FREE, engine=worlds.ROOFLINE, release=None)
     assert list(beyond_tokens(point(ideal))) == []
+
+
+def test_gates_mixes_and_many_workloads_note_it_too():
+    scenario = point(FP8_FREE, batch=8.0)
+    (note,) = beyond_tokens(replace(scenario, batch=(1.0,)))
+    assert gate(scenario).notes == (note,)  # it scans from batch 1
+    assert best_k(replace(scenario, batch=(1.0, 8.0))).notes == (note,)
+    alone = Part(weight=1.0, batch=1.0, context=1000.0, acceptance=Alpha(0.8))
+    crowded = replace(alone, batch=8.0)
+    assert best_k(replace(scenario, parts=(alone, crowded))).notes == (note,)
+    assert best_k(replace(scenario, parts=(crowded, crowded))).notes == ()
 
 
 def test_without_a_model_that_drafts_there_is_no_draft_pass():
