@@ -53,6 +53,17 @@ TILES = {
     "large": ((128, 256), (256, 256)),
     "weightonly": ((16, 64), (32, 64), (64, 128), (128, 128)),
 }
+
+
+def tiles(menu: str, rows: int) -> tuple[tuple[int, int], ...]:
+    """What the cheapest is sought among; some engines look at the rows alone."""
+    if menu != "by-rows":
+        return TILES[menu]
+    if rows <= 64:
+        return ((64, 64),)
+    return ((64, 128),) if rows <= 128 else ((128, 128),)
+
+
 SIZES = [2**10, 2**14, 2**16, 2**18, 2**20, 2**22, 2**24]
 
 Term = tuple[str, float, float]
@@ -115,7 +126,7 @@ def gemm_raw_s(n: float, inner: float, rows: int, dtype: str, chip: Chip) -> flo
     read = READ[dtype] * n * inner + rows * (INPUT.get(dtype, 2.0) * inner + 2 * n)
     memory_s = read / (kernel.memory * chip.bandwidth)
     found = []
-    for tall, wide in TILES[kernel.tiles]:
+    for tall, wide in tiles(kernel.tiles, rows):
         blocks = math.ceil(rows / tall) * math.ceil(n / wide)
         edge = (1 + kernel.edge * (1 / tall + 1 / wide)) / (1 + kernel.edge / 64)
         of_unit = kernel.compute * chip.peak(dtype) / units
@@ -148,10 +159,26 @@ def attention_s(shape: tuple[int, int, int], window: int | None, asked: Asked, c
     moved = cache / (kernel.memory * chip.bandwidth)
     sharing = max(1.0, heads / kv_heads * asked.tokens / 16)
     blocks = kernel.block * asked.batch * kv_heads / chip.hardware.units * math.sqrt(sharing)
-    added = 4 * heads * width * seen * asked.batch * (asked.tokens - 1) / (0.5 * chip.peak("bf16"))
+    moved *= 1 + kernel.waves * empty_seats(asked.batch * kv_heads, seen, chip.hardware.units)
+    flop = 4 * heads * width * seen * asked.batch  # of one query of each sequence
+    counted = (asked.tokens - 1) * flop / (0.5 * chip.peak("bf16"))
+    if kernel.queries is not None:
+        counted += flop / (kernel.queries * chip.peak("bf16"))
     beyond = cache / (0.7 * chip.hardware.l2)
     cold = kernel.cold * beyond**4 / (1 + beyond**4)
-    return kernel.launch + math.sqrt(blocks**2 + moved**2 + added**2) + cold
+    started = kernel.launch + kernel.group * (heads / kv_heads - 1)
+    return started + math.sqrt(blocks**2 + moved**2 + counted**2) + cold
+
+
+def empty_seats(caches: int, seen: float, units: int) -> float:
+    """Per thread block, in waves of one a multiprocessor; each cache is divided as long as there
+    are multiprocessors, into 32 parts at most and none shorter than 512 positions.
+    """
+    if caches >= units:
+        blocks: float = caches
+    else:
+        blocks = caches * max(1.0, min(units // caches, 32, seen / 512))
+    return math.ceil(blocks / units) * units / blocks - 1
 
 
 def latent_s(heads: int, latent: int, rope: int, asked: Asked, chip: Chip) -> float:
@@ -322,9 +349,7 @@ class Forward:
             activated = block.mlp.width / self.tp
         if block.experts:
             terms += self.experts(block.experts)
-            activated += (
-                block.experts.active * block.experts.width * self.asked.ep / self.asked.gpus
-            )
+            activated += block.experts.shared_width / self.tp
         elements = 8 * self.hidden + 3 * activated
         return [*terms, self.small("small", self.chip.small.launches, elements)]
 
@@ -401,9 +426,9 @@ def round_times(setup: Any, batch: int, context: float, k: int) -> Times:
         gpus=setup.tp,
         groups=setup.attention_dp,
         ep=setup.ep,
-        rereads=engine.rereads_kv,
+        rereads=bool(engine.rereads_kv),
     )
-    wide = Asked(**{**_figures(asked), "tokens": k + 1, "overlap": engine.expert_overlap})
+    wide = Asked(**{**_figures(asked), "tokens": k + 1, "overlap": engine.overlap})
     plain_gpu_s = launched_s(Forward(setup.target, asked, chip).terms(), asked.rows, release)
     verify_gpu_s = launched_s(Forward(setup.target, wide, chip).terms(), wide.rows, release)
     draft_s = k * setup.draft.ratio * plain_gpu_s
@@ -421,11 +446,10 @@ def round_times(setup: Any, batch: int, context: float, k: int) -> Times:
         gpu_s = launched_s(drafter.rest(), batch, release)
         draft_s += k * (max(gpu_s, release.draft_floor) + release.draft_host)
         draft_s += total_s(drafter.fusion()) if k else 0.0
-    each = release.host_per_sequence * batch
-    plain_s = shown_s(release.host + each, plain_gpu_s, hidden=release.host_hidden)
+    plain_s = shown_s(release.host, plain_gpu_s, hidden=release.host_hidden)
     if k == 0:
         return Times(plain_s, 0.0, plain_s)
-    host_s, gpu_s = release.round_host + each, verify_gpu_s + draft_s
+    host_s, gpu_s = release.round_host, verify_gpu_s + draft_s
     return Times(plain_s, draft_s, shown_s(host_s, gpu_s, hidden=release.round_hidden))
 
 

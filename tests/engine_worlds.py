@@ -25,7 +25,7 @@ from specplan.domain.layers import Attention, Block, Experts, LatentAttention, M
 from specplan.domain.model import Architecture, Model, Part
 from specplan.domain.scenario import Setup
 
-TILES = st.sampled_from(["tiny", "small", "medium", "large", "weightonly"])
+TILES = st.sampled_from(["tiny", "small", "medium", "large", "weightonly", "by-rows"])
 SECONDS = st.floats(0, 1e-4)
 SHARES = st.floats(0.05, 1.2)
 DTYPES = st.sampled_from([Dtype.BF16, Dtype.FP8, Dtype.INT8, Dtype.INT4, Dtype.NVFP4, Dtype.MXFP4])
@@ -59,7 +59,16 @@ def gemms(*, single: bool = True, waves: bool = True) -> st.SearchStrategy[Gemm]
     )
 
 
-DECODES = st.builds(Decode, launch=SECONDS, memory=SHARES, block=SECONDS, cold=SECONDS)
+DECODES = st.builds(
+    Decode,
+    launch=SECONDS,
+    memory=SHARES,
+    block=SECONDS,
+    cold=SECONDS,
+    group=st.just(0.0) | st.floats(0, 1e-6),
+    queries=st.none() | SHARES,
+    waves=st.just(0.0) | st.floats(0, 1),
+)
 LATENTS = st.builds(Latent, launch=SECONDS, memory=SHARES, compute=SHARES)
 GROUPED = st.builds(
     Grouped,

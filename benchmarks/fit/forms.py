@@ -139,7 +139,7 @@ def dealt(groups: list[tuple[int, ...]], seed: int = 0) -> dict[tuple[int, ...],
 def yaml(constants: Mapping[str, object]) -> str:
     """Constants as an engine card writes them, three digits each."""
     units = {"launch": "us", "split": "us", "single": "us", "block": "us", "cold": "us"}
-    units |= {"expert": "us"}
+    units |= {"expert": "us", "group": "us"}
     return "{" + ", ".join(_pair(*item, units) for item in constants.items()) + "}"
 
 

@@ -2,16 +2,31 @@
 
     python benchmarks/fit/gemm.py FOLDER
 
-Weights below 4 MB are left out: they sit in caches. The set of tiles is chosen inside each fold.
+Weights below 4 MB are left out: they sit in caches. The set of tiles is chosen inside each fold,
+but where an engine is known to pick its tile by the number of rows alone.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from forms import Bounds, Constants, dealt, errors, fitted, folder, hardware, lines, silicon, tables
+from forms import (
+    Bounds,
+    Constants,
+    Key,
+    dealt,
+    errors,
+    fitted,
+    folder,
+    hardware,
+    lines,
+    silicon,
+    tables,
+)
 
 from specplan.domain.card import Dtype
-from specplan.domain.engine import TILES, Gemm
+from specplan.domain.engine import BY_ROWS, TILES, Gemm
 from specplan.domain.hardware import Hardware
 from specplan.physics.kernels import _raw_gemm_s, gemm_s, single_s
 from specplan.physics.tokens import FloatArray
@@ -26,7 +41,8 @@ DTYPES = {
     "sq": Dtype.INT8,
 }
 SMALLEST_BYTES = 4e6
-SLOW_AT_ONE = {("vllm", "b200-sxm", Dtype.FP8)}
+SLOW_AT_ONE: set[Key] = {("vllm", "b200-sxm", Dtype.FP8)}
+TILE_BY_ROWS: set[Key] = {("vllm", "h100-sxm", Dtype.FP8)}
 BOUNDS = {
     "launch": Bounds(4e-6, 0.3e-6, 30e-6),
     "memory": Bounds(0.85, 0.3, 1.0),
@@ -48,27 +64,44 @@ def usable(raw: list[dict[str, str]], machine: Hardware, dtype: Dtype) -> FloatA
     return kept
 
 
-def fit(rows: FloatArray, machine: Hardware, dtype: Dtype, *, slow: bool) -> dict[str, object]:
-    """The best set of tiles and its constants. The running maximum over m is left out here: it
-    changes little and would cost a table per shape and step.
+def menus(key: Key) -> tuple[str, ...]:
+    """The sets of tiles to choose from."""
+    if key in TILE_BY_ROWS:
+        return tuple(BY_ROWS)
+    if key[2] is Dtype.INT4:
+        return ("weightonly",)
+    return tuple(name for name in TILES if name != "weightonly" and name not in BY_ROWS)
+
+
+def fit(
+    rows: FloatArray,
+    machine: Hardware,
+    dtype: Dtype,
+    *,
+    slow: bool = False,
+    offered: tuple[str, ...],
+) -> dict[str, object]:
+    """The best set of tiles and its constants; a tile by rows never splits the inner dimension.
+    The running maximum over m is left out here: it changes little and would cost a table per
+    shape and step.
     """
     above = rows[rows[:, 0] > 1] if slow else rows
     m, n, k, measured_s = above.T
     term = Matmul("product", 1, n, k, dtype)
     weights = np.where(m <= 64, 1.5, np.where(m <= 512, 1.0, 0.2))
     best: tuple[dict[str, object], float] | None = None
-    for tiles in TILES:
-        if (tiles == "weightonly") != (dtype is Dtype.INT4):
-            continue
+    for tiles in offered:
+        whole = {"split", "reduce"} if tiles in BY_ROWS else set[str]()
+        bounds = {name: bound for name, bound in BOUNDS.items() if name not in whole}
 
         def model(found: Constants, tiles: str = tiles) -> FloatArray:
             kernel = Gemm(tiles=tiles, **found)
             return _raw_gemm_s(term, m, kernel, silicon(machine, dtype, kernel))
 
-        found, cost = fitted(model, measured_s, BOUNDS, weights)
+        found, cost = fitted(model, measured_s, bounds, weights)
         if best is None or cost < best[1]:
             best = {"tiles": tiles, **found}, cost
-    assert best is not None  # noqa: S101 - TILES is not empty
+    assert best is not None  # noqa: S101 - some tiles are offered
     constants = best[0]
     if slow:
         one = rows[rows[:, 0] == 1]
@@ -98,16 +131,23 @@ def main() -> None:
     fold_of = dealt([(int(r["n"]), int(r["k"])) for rows in found.values() for r in rows])
     for (card, engine, written), raw in found.items():
         machine, dtype = hardware(card), DTYPES[written]
-        slow = (engine, card, dtype) in SLOW_AT_ONE
+        key = engine, card, dtype
+        fit_to = partial(
+            fit,
+            machine=machine,
+            dtype=dtype,
+            slow=key in SLOW_AT_ONE,
+            offered=menus(key),
+        )
         rows = usable(raw, machine, dtype)
         folds = np.array([fold_of[int(n), int(k)] for n, k in rows[:, 1:3]])
         left: dict[int, object] = {}
         out = np.empty(len(rows))
         for fold in sorted(set(folds.tolist())):
-            left[fold] = constants = fit(rows[folds != fold], machine, dtype, slow=slow)
+            left[fold] = constants = fit_to(rows[folds != fold])
             out[folds == fold] = predicted_s(rows[folds == fold], machine, dtype, constants)
-        every = fit(rows, machine, dtype, slow=slow)
-        print(*lines((engine, card, dtype), "gemm", every, left), sep="\n")
+        every = fit_to(rows)
+        print(*lines(key, "gemm", every, left), sep="\n")
         for widest in (64, 512):
             few = rows[:, 0] <= widest
             print(f"# held out, m up to {widest}:", errors(out[few], rows[few, 3]), flush=True)

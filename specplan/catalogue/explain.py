@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from specplan.catalogue.read import Document, KeyPath
+from specplan.domain.card import NAME_PATTERN
+from specplan.domain.engine import VERSION_PATTERN
+from specplan.domain.measurement import DRAFT_PATTERN
 from specplan.errors import InputError, Where, did_you_mean
 from specplan.visible import visible
 
@@ -20,6 +23,11 @@ _KINDS = {
     "int_from_float": "a whole number",
     "int_type": "a whole number",
     "string_type": "text",
+}
+_PATTERNS = {
+    NAME_PATTERN: "a name such as h100-sxm: a-z, 0-9 and . _ -, at most 64 of them",
+    VERSION_PATTERN: "a version such as 0.27: digits and dots",
+    DRAFT_PATTERN: "a model card, ngram, oracle, or a cost of 0 to 10 such as ratio:0.05",
 }
 _BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 _LENGTHS = {
@@ -43,11 +51,15 @@ def within(path: KeyPath) -> str:
 
 def explain(document: Document, error: ValidationError) -> InputError:
     """The first complaint as an error; a value is never quoted at length."""
-    first = error.errors(include_url=False, include_context=True)[0]
+    found = error.errors(include_url=False, include_context=True)
+    first = found[0]
     path: KeyPath = first["loc"]
     if first["type"] == "missing":
-        what = f"missing key '{label(path)}'{within(path[:-1])}"
-        return InputError(what, where=document.where(path[:-1]))
+        parent = path[:-1]
+        lost = [e["loc"] for e in found if e["type"] == "missing" and e["loc"][:-1] == parent]
+        keys = ", ".join(f"'{label(one)}'" for one in lost)
+        what = f"missing key{'s' * (len(lost) > 1)} {keys}{within(parent)}"
+        return InputError(what, where=document.where(parent))
     what, expected, hint = _words(first["type"], first["input"], first.get("ctx", {}))
     where: Where = document.where(path)
     expected = expected or first["msg"].removeprefix("Input should be ")
@@ -61,7 +73,8 @@ def _words(kind: str, value: object, context: Mapping[str, object]) -> tuple[str
         guess = did_you_mean(str(value), re.findall(r"'([^']*)'", choices))
         return f"{_shown(value)} is not known", choices, guess
     if kind == "string_pattern_mismatch":
-        return f"{_shown(value)} is malformed", f"text like {context['pattern']}", ""
+        wanted = str(context["pattern"])
+        return f"{_shown(value)} is malformed", _PATTERNS.get(wanted, f"text like {wanted}"), ""
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
         return f"{_shown(value)} is out of range", f"{words} {context[name]:g}", ""

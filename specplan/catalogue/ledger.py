@@ -1,13 +1,14 @@
 """Measured figures from CSV files: ours, which ship with specplan, and yours.
 
 A file is a header and one line per figure, its columns in any order; a blank cell says nothing.
-Every refusal is one InputError at its line and column.
+Times may be in s, ms, us or ns, and are seconds once read. Every refusal is one InputError at its
+line and column.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ from specplan.catalogue.read import Document, KeyPath, read_bytes, read_file
 from specplan.catalogue.schema import bind, fill
 from specplan.domain.measurement import COLUMNS, WORDS, Bands, HeldOut, Measurement
 from specplan.errors import InputError, Where, did_you_mean, placed
-from specplan.units import parse_number
+from specplan.units import parse_number, parse_quantity
 from specplan.visible import is_hidden, visible
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ FOLDER: Final = "measurements"
 MAX_BYTES: Final = 8_000_000
 MAX_ROWS: Final = 50_000
 MAX_LINE_CHARS: Final = 8_192
+_TIMES: Final = ("ms", "us", "ns")
+_UNITS: Final = ("s", *_TIMES, "1")
 _REQUIRED: Final = ("kind", "source", "engine", "gpu", "value", "unit")
 
 
@@ -143,23 +146,55 @@ def _row(line: str, where: Where, columns: list[str]) -> Measurement:
             hint="quote text that holds a comma" if len(cells) > len(columns) else "",
         )
     starts = _starts(line)
+    said = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
     values: dict[str, object] = {}
     positions: dict[KeyPath, tuple[int, int]] = {(): (where.line, 1)}
-    for column, cell, start in zip(columns, cells, starts, strict=True):
-        if cell:
+    for column, start in zip(columns, starts, strict=True):
+        if column in said:
             positions[column,] = (where.line, start)
-            values[column] = _value(column, cell, Where(where.name, where.line, start))
+            values[column] = _value(column, said, Where(where.name, where.line, start))
     with placed(where):
         return fill(Document(values, positions, {}, where.name, ""), Measurement)
 
 
-def _value(column: str, cell: str, where: Where) -> object:
-    """A cell as what its column holds: a number, a list of columns, or text."""
-    if column in WORDS:
-        return cell.split() if column == "assumed" else cell
+def _value(column: str, said: Mapping[str, str], where: Where) -> object:
+    """A cell of a row as what its column holds: a number in SI, a list of columns, or text."""
+    cell = said[column]
+    match column:
+        case "assumed":
+            return cell.split()
+        case "unit":
+            return _unit(cell, said.get("kind"), where)
+        case "engine" if "@" in cell:
+            name, _, version = cell.partition("@")
+            what = f"engine '{visible(cell, SHOWN)}' holds a version"
+            hint = f"write {visible(name, SHOWN)}, and {visible(version, SHOWN)} under version"
+            raise InputError(what, where=where, hint=hint)
+        case _ if column in WORDS:
+            return cell
     try:
-        return parse_number(cell)
+        number = parse_number(cell)
+        unit = said.get("unit", "")
+        return parse_quantity(f"{cell} {unit}", "s") if _scaled(column, unit, number) else number
     except InputError as error:
+        hint = error.hint or ("its unit goes under unit" if column == "value" else "")
+        what = f"{column}: {error.what}"
+        raise InputError(what, where=where, expected=error.expected, hint=hint) from None
+
+
+def _scaled(column: str, unit: str, number: float) -> bool:
+    """Whether a number is a time in another unit than seconds; none is below 0."""
+    return column == "value" and unit in _TIMES and number >= 0
+
+
+def _unit(cell: str, kind: str | None, where: Where) -> str:
+    """The SI unit of a row's value."""
+    if cell not in _UNITS:
         raise InputError(
-            f"{column}: {error.what}", where=where, expected=error.expected, hint=error.hint
-        ) from None
+            f"unit '{visible(cell, SHOWN)}' is not known",
+            where=where,
+            expected="s, ms, us or ns for a time, 1 for the speedup of a round",
+        )
+    if kind == "round" and cell in _TIMES:
+        raise InputError(f"a round row in '{cell}'", where=where, expected="unit '1'")
+    return "s" if cell in _TIMES else cell

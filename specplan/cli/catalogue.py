@@ -29,7 +29,11 @@ Models = Annotated[
 ]
 EngineName = Annotated[
     str,
-    typer.Argument(metavar="NAME", help="Name, alias or file.", autocompletion=complete.engines),
+    typer.Argument(
+        metavar="NAME",
+        help="Name, alias or file; vllm@0.10 for that release alone.",
+        autocompletion=complete.engines,
+    ),
 ]
 SCHEMA_KINDS = ("hardware", "model", "engine", "measurements", "plan")
 EXAMPLES = {
@@ -38,7 +42,7 @@ EXAMPLES = {
     "models list": "specplan models list",
     "models show": "specplan models show llama-3-8b\nspecplan models show llama-3-8b qwen3-8b",
     "engines list": "specplan engines list",
-    "engines show": "specplan engines show vllm",
+    "engines show": "specplan engines show vllm\nspecplan engines show vllm@0.10",
     "schema": "specplan schema plan\nspecplan schema hardware -o hardware.schema.json",
 }
 
@@ -120,10 +124,12 @@ def engines_list(*, folders: Folders, out: Out) -> int:
 
 def engines_show(name: EngineName, *, folders: Folders, out: Out) -> int:
     """One engine: habits by version, constants by accelerator and dtype, sources."""
+    from specplan.cli.resolve import versioned
     from specplan.cli.show import show
     from specplan.questions.engines import show_engine
 
-    return show(show_engine(_filed(_opened(folders).engine(name))), out)
+    engine, version = versioned(name)
+    return show(show_engine(_filed(_opened(folders).engine(engine)), version), out)
 
 
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {

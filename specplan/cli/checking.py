@@ -158,7 +158,9 @@ def _of_card(loaded: AnyLoaded, kin: Kin) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
     overrides = _overrides(loaded, kin.catalogue)
-    for finding in (*check_card(card, overrides=overrides), *kin.clashes(card)):
+    stated = loaded.document.data.keys()
+    found = check_card(card, overrides=overrides, stated=stated)
+    for finding in (*found, *kin.clashes(card)):
         where = loaded.document.where(finding.path)
         yield Outcome(finding=finding, where=where, name=RULES[finding.rule].title)
 

@@ -86,7 +86,7 @@ class Resolver:
         accelerators = _distinct(starmap(self._hardware, self.names("hardware").items()))
         tps = self.axis("tp", grammar.whole_axis)
         draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
-        engines = list(starmap(self._engine, self.names("engine").items()))
+        engines = _distinct(starmap(self._engine, self.names("engine").items()))
         splits = tuple(
             product(
                 self.axis("attention_dp", grammar.whole_axis) or (1,),
@@ -110,17 +110,19 @@ class Resolver:
                     draft_tp=draft_tp or tp,
                     engine=engine,
                     release=release,
+                    version=version,
                     dtype=dtype or target.dtype,
                     draft_dtype=draft_dtype or (draft.model or target).dtype,
                     kv_dtype=kv_dtype,
                     attention_dp=groups,
                     ep=ep,
-                    band=self._band(engine, target),
+                    band=self._band(engine, release, hardware, target),
                 )
             )
             for target, draft, hardware, tp, draft_tp, (
                 engine,
                 release,
+                version,
             ), dtype, draft_dtype, kv_dtype, (groups, ep) in product(
                 targets,
                 drafts,
@@ -136,8 +138,14 @@ class Resolver:
         )
 
     def _split(self, setup: Setup) -> Setup:
-        """The setup, if its GPUs divide into its groups."""
+        """The setup, if its GPUs divide into its groups and there are experts to share."""
         for field, parts in (("attention_dp", setup.attention_dp), ("ep", setup.ep)):
+            if parts > 1 and not setup.target.expert_groups:
+                raise UsageError(
+                    f"{field.replace('_', '-')} is for experts, and {setup.target.name} has none",
+                    where=self.asked[field].where,
+                    hint="leave it out",
+                )
             if setup.tp % parts:
                 raise UsageError(
                     f"{field.replace('_', '-')} {parts} does not divide the {setup.tp} GPUs of tp",
@@ -184,26 +192,28 @@ class Resolver:
                 error.hint = "a drafter without a card is ratio:0.05, its cost in target steps"
             raise
 
-    def _engine(self, text: str, where: Where) -> tuple[Engine, Release | None]:
-        """An engine and the habits of its version: vllm, or vllm@0.27."""
-        name, at, version = text.partition("@")
+    def _engine(self, text: str, where: Where) -> tuple[Engine, Release | None, str | None]:
+        """An engine, the habits of its version, and that version: vllm, or vllm@0.27."""
+        with placed(where):
+            name, version = versioned(text)
         with _naming(where):
             loaded = self.catalogue.engine(name, where)
         self._record("engine", loaded)
         if loaded.origin.layer == PACKAGED:
             self.ours.add(loaded.card.name)
-        if at and not re.fullmatch(VERSION_PATTERN, version):
-            raise UsageError(
-                f"'{visible(version, 60)}' is no version", where=where, expected="such as vllm@0.27"
-            )
         with placed(where):
-            return loaded.card, loaded.card.release(version or None)
+            release = loaded.card.release(version)
+        self.notes += filter(None, [loaded.card.outgrown(version)])
+        return loaded.card, release, version
 
-    def _band(self, engine: Engine, target: Model) -> float | None:
+    def _band(
+        self, engine: Engine, release: Release | None, hardware: Hardware, target: Model
+    ) -> float | None:
         """How far the engine's predictions are off; nobody measured a card of the user's own."""
-        if engine.kind == "bound" or engine.name not in self.ours:
+        if engine.kind == "bound" or engine.name not in self.ours or release is None:
             return None
-        return bands().share(engine.name, experts=bool(target.expert_groups))
+        experts = bool(target.expert_groups)
+        return bands().share(engine.name, release.since, hardware.name, experts=experts)
 
     def _keep(self, field: str, kept: Input) -> None:
         """Remembers an input; a second of its kind gets a number."""
@@ -224,6 +234,14 @@ class Resolver:
             )
         elif loaded.origin.layer not in {PACKAGED, "path"}:
             self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")
+
+
+def versioned(text: str) -> tuple[str, str | None]:
+    """The engine and the version in vllm@0.27; no version in vllm."""
+    name, at, version = text.partition("@")
+    if at and not re.fullmatch(VERSION_PATTERN, version):
+        raise UsageError(f"'{visible(version, 60)}' is no version", expected="such as vllm@0.27")
+    return name, version if at else None
 
 
 def _by_itself(given: Given, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:

@@ -7,7 +7,7 @@ every keyword is an option, every value its text or number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 
 from specplan.catalogue.folders import user_folders
@@ -135,7 +135,7 @@ def build(
         parts=parts,
         inputs={
             **{name: given for name, given in resolver.inputs.items() if name not in own},
-            **_more_inputs(asked, k_max, said, whose.origin),
+            **_more_inputs(asked, k_max, said, whose.origin, resolver.inputs),
         },
         notes=tuple(dict.fromkeys(notes)),
     )
@@ -152,14 +152,23 @@ def _longest(k_max: int | None) -> int:
 
 
 def _more_inputs(
-    asked: Mapping[str, Given], k_max: int | None, said: Sequence[Mapping[str, str]], whose: str
+    asked: Mapping[str, Given],
+    k_max: int | None,
+    said: Sequence[Mapping[str, str]],
+    whose: str,
+    cards: Mapping[str, Input],
 ) -> dict[str, Input]:
-    """What the answer rests on beside cards and axes; `said` is the mix of `whose`."""
+    """What the answer rests on beside `cards` and axes: the engine as it was typed, with its card's
+    hash, and the mix, `said` by `whose`.
+    """
     found = {
         name: Input(value=",".join(asked[name].texts), origin=asked[name].origin)
         for name in ("engine", "isl", "osl")
         if name in asked
     }
+    card = cards.get("engine")
+    if card is not None and "engine" in found:
+        found["engine"] = replace(found["engine"], sha256=card.sha256)
     if k_max is not None:
         found["k_max"] = Input(value=k_max, origin="flag")
     if said:

@@ -38,28 +38,37 @@ def no_chunks() -> Iterator[Chunk]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows in order, made chunk by chunk when asked, so that a million never sit in memory."""
+    """Rows in order, made chunk by chunk when asked, so that a million never sit in memory.
+
+    Chunks hold the columns, and `aside` of them what only people read: it repeats the columns in
+    other words.
+    """
 
     columns: tuple[Column, ...] = ()
+    aside: tuple[Column, ...] = ()
     rows: int = 0
     chunks: Callable[[], Iterator[Chunk]] = no_chunks
 
     def column(self, name: str) -> Column:
         """The column of that name."""
-        return next(column for column in self.columns if column.name == name)
+        return next(column for column in (*self.columns, *self.aside) if column.name == name)
 
     def records(self) -> Iterator[dict[str, Scalar]]:
         """Row by row."""
+        names = tuple(column.name for column in self.columns)
         for chunk in self.chunks():
-            names = tuple(chunk)
-            for values in zip(*chunk.values(), strict=True):
+            for values in zip(*(chunk[name] for name in names), strict=True):
                 yield dict(zip(names, values, strict=True))
 
 
-def table_of(columns: tuple[Column, ...], records: Sequence[Mapping[str, Scalar]]) -> Table:
+def table_of(
+    columns: tuple[Column, ...],
+    records: Sequence[Mapping[str, Scalar]],
+    aside: tuple[Column, ...] = (),
+) -> Table:
     """A short table from its rows."""
-    by_name = {c.name: [record[c.name] for record in records] for c in columns}
-    return Table(columns=columns, rows=len(records), chunks=lambda: iter((by_name,)))
+    by_name = {c.name: [record[c.name] for record in records] for c in (*columns, *aside)}
+    return Table(columns=columns, aside=aside, rows=len(records), chunks=lambda: iter((by_name,)))
 
 
 def table_from(columns: tuple[Column, ...], values: Sequence[object]) -> Table:
@@ -155,9 +164,14 @@ class View:
     chart: Chart | None = None
 
 
+SEPARATOR = "; "  # between what several engines say in one basis
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What kind of figures these are and how far to trust them."""
+    """What kind of figures these are and how far to trust them. `says` holds the words of each
+    engine asked about; a band is the widest of theirs.
+    """
 
     kind: Literal["bound", "estimate", "calibrated", "exact"]
     says: str

@@ -22,14 +22,17 @@ Rate = Annotated[float, Unit("B/s"), Ge(1e9), Le(1e15)]
 VERSION_PATTERN = r"^\d{1,6}(\.\d{1,6}){0,3}$"
 Version = Annotated[str, Pattern(VERSION_PATTERN)]
 
-# Output tiles (rows x columns) that an engine's matrix kernels come in.
+# Output tiles (rows x columns) that an engine's matrix kernels come in; the cheapest runs.
 TILES: dict[str, tuple[tuple[int, int], ...]] = {
     "tiny": ((32, 64), (64, 64), (64, 128), (128, 128), (256, 128)),
     "small": ((64, 64), (64, 128), (128, 128), (256, 128)),
     "medium": ((64, 128), (128, 128), (256, 128)),
     "large": ((128, 256), (256, 256)),
     "weightonly": ((16, 64), (32, 64), (64, 128), (128, 128)),
+    "by-rows": ((64, 64), (64, 128), (128, 128)),
 }
+BY_ROWS: dict[str, tuple[int, ...]] = {"by-rows": (64, 128)}
+"""Menus whose tile the number of rows alone decides: up to how many each but the last runs."""
 PAYLOADS_BYTES = (1 << 10, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24)
 """Message sizes at which all-reduce times are given."""
 
@@ -42,7 +45,7 @@ class Gemm(Strict):
     price split-k, absent where the engine never splits; `single` is added at one row alone.
     """
 
-    tiles: Literal["tiny", "small", "medium", "large", "weightonly"]
+    tiles: Literal["tiny", "small", "medium", "large", "weightonly", "by-rows"]
     launch: Seconds
     memory: Share
     compute: Share
@@ -56,13 +59,19 @@ class Gemm(Strict):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decode(Strict):
     """Decode attention over a KV cache: `block` per thread block and multiprocessor, `cold` the
-    latency met once a layer's keys and values no longer sit in L2.
+    latency met once a layer's keys and values no longer sit in L2. Optional: `group` a call for
+    each query head of a KV head beyond the first, `queries` the share of the bf16 peak at which
+    one query's scores and values are formed (absent where memory hides them), `waves` the share
+    of memory time that waits for whole waves of thread blocks.
     """
 
     launch: Seconds
     memory: Share
     block: Seconds
     cold: Seconds = 0.0
+    group: Seconds = 0.0
+    queries: Share | None = None
+    waves: Annotated[float, Ge(0), Le(1)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +136,12 @@ class Small(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Strict):
-    """Host habits from version `since` on. `host` is the host's time for a plain step, beside
-    `host_per_sequence`, `round_host` for a round; `*_hidden` where the GPU works meanwhile, so
-    that only what exceeds its time counts. Each draft pass adds `draft_host` and takes at least
-    `draft_floor`. Passes of more than `graphs` rows are launched one by one, `eager` each.
+    """Host habits from version `since` on. `host` is the host's time for a plain step, `round_host`
+    for a round; `*_hidden` where the GPU works meanwhile, so that only what exceeds its time
+    counts. Each draft pass adds `draft_host` and takes at least `draft_floor`. Passes of more than
+    `graphs` rows are launched one by one, `eager` each. A server spends `host_per_sequence` on
+    each request besides: it counts in the time per token of servers alone, for steps and rounds
+    are of batches that stay.
     """
 
     since: Version
@@ -149,8 +160,8 @@ class Release(Strict):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine(Strict):
     """One engine card. `kind` says what its figures are: a bound nobody beats, an estimate, a fit
-    to your data. What it does not state comes from the engine that it `follows`, and what that
-    lacks for an accelerator from `stand_in`'s kernels; the answer says so.
+    to your data. What it does not state (an absent key) comes from the engine that it `follows`,
+    and what that lacks for an accelerator from `stand_in`'s kernels; the answer says so.
     """
 
     schema: Literal["engine/1"]
@@ -161,14 +172,24 @@ class Engine(Strict):
     says: Text
     follows: Name | None = None
     stand_in: Name | None = None
-    rereads_kv: bool = False
-    expert_overlap: Annotated[float, Ge(0), Le(1)] = 1.0
+    rereads_kv: bool | None = None
+    expert_overlap: Annotated[float, Ge(0), Le(1)] | None = None
     small: Small | None = None
     kernels: tuple[Kernels, ...] = ()
     releases: tuple[Release, ...] = ()
     accept: dict[str, Text] = field(default_factory=dict)
     sources: Annotated[tuple[Source, ...], MinLen(1)]
     notes: tuple[Text, ...] = ()
+
+    @property
+    def rereads(self) -> bool:
+        """Whether attention reads the cache once per query; a card that does not say reads once."""
+        return bool(self.rereads_kv)
+
+    @property
+    def overlap(self) -> float:
+        """How independently a sequence's tokens choose experts; 1, wholly, where no card says."""
+        return 1.0 if self.expert_overlap is None else self.expert_overlap
 
     def release(self, version: str | None) -> Release | None:
         """The habits of a version such as 0.27; the newest known where none is named, and None
@@ -187,16 +208,33 @@ class Engine(Strict):
             )
         return known[-1]
 
+    def outgrown(self, version: str | None) -> str:
+        """A word on a version whose major number is beyond all that the card knows, else ""."""
+        if version is None or not self.releases:
+            return ""
+        newest = self.releases[-1].since
+        if _ordered(version)[0] <= _ordered(newest)[0]:
+            return ""
+        return f"{self.name}@{version}: habits of {newest} and later"
+
     def following(self, base: Engine) -> Engine:
-        """What it does not state, taken from the engine that it follows."""
-        own = {kernels.gpus[0]: kernels for kernels in self.kernels}
-        lent = {kernels.gpus[0]: replace(kernels, basis="assumed") for kernels in base.kernels}
-        merged = [_filled(own.get(gpu), lent.get(gpu)) for gpu in (*own, *(lent.keys() - own))]
+        """The card with all that it does not state taken from the engine that it follows."""
+        own = [_filled(kernels, base.on(kernels.gpus[0])) for kernels in self.kernels]
+        stated = {gpu for kernels in self.kernels for gpu in kernels.gpus}
+        lent = [
+            replace(kernels, gpus=others, basis="assumed")
+            for kernels in base.kernels
+            if (others := tuple(gpu for gpu in kernels.gpus if gpu not in stated))
+        ]
         return replace(
             self,
-            small=self.small or base.small,
             stand_in=self.stand_in or base.stand_in,
-            kernels=tuple(sorted(merged, key=lambda one: one.gpus)),
+            rereads_kv=base.rereads_kv if self.rereads_kv is None else self.rereads_kv,
+            expert_overlap=(
+                base.expert_overlap if self.expert_overlap is None else self.expert_overlap
+            ),
+            small=self.small or base.small,
+            kernels=tuple(sorted((*own, *lent), key=lambda one: one.gpus)),
             releases=self.releases or base.releases,
         )
 
@@ -205,11 +243,10 @@ class Engine(Strict):
         return next((k for k in self.kernels if gpu in k.gpus), None)
 
 
-def _filled(own: Kernels | None, lent: Kernels | None) -> Kernels:
+def _filled(own: Kernels, lent: Kernels | None) -> Kernels:
     """An engine's kernels on one accelerator, gaps filled from those of another engine."""
-    if own is None or lent is None:
-        (one,) = (k for k in (own, lent) if k is not None)
-        return one
+    if lent is None:
+        return own
     return replace(
         own,
         gemm={**lent.gemm, **own.gemm},

@@ -28,6 +28,11 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """The columns without which a row of a kind cannot be predicted."""
 
+RATIO = "ratio:"
+DRAFT_PATTERN = (
+    r"^([a-z0-9][a-z0-9._-]{0,63}|ratio:(10(\.0{0,12})?|[0-9](\.[0-9]{0,12})?|\.[0-9]{1,12}))$"
+)
+"""A card, another way to draft, or what a draft pass costs of a plain step."""
 Fold = Annotated[str, MinLen(1), MaxLen(64)]
 
 
@@ -53,7 +58,7 @@ class Measurement(Strict):
     attention_dp: Count | None = None
     ep: Count | None = None
     target: Name | None = None
-    draft: Name | None = None
+    draft: Annotated[str, Pattern(DRAFT_PATTERN)] | None = None
     dtype: Dtype | None = None
     kv_dtype: Dtype | None = None
     batch: Count | None = None
@@ -179,6 +184,23 @@ class HeldOut(Strict):
         others = tuple(k for k in engine.kernels if k is not kernels)
         return replace(engine, kernels=(_with(kernels, fit, dtype), *others))
 
+    def each_fold(self, engine: Engine, gpu: str) -> tuple[Engine, ...]:
+        """The engine with all kernels that a fold of shapes was left out of, for each fold."""
+        kernels = engine.on(gpu)
+        ours = [f for f in self.fits if (f.engine, f.gpu) == (engine.name, gpu)]
+        shaped = [f for f in ours if f.what in {"gemm", "attention"} and f.dtype]
+        if kernels is None or not shaped:
+            return ()
+        others = tuple(k for k in engine.kernels if k is not kernels)
+        found = []
+        for fold in sorted({f.fold for f in shaped}):
+            unseen = kernels
+            for fit in shaped:
+                if fit.fold == fold and fit.dtype:
+                    unseen = _with(unseen, fit, fit.dtype)
+            found.append(replace(engine, kernels=(unseen, *others)))
+        return tuple(found)
+
     def host(self, engine: str, fold: str) -> Host | None:
         """Host constants of an engine that have not met the rounds of a fold."""
         return next((f.host for f in self.fits if (f.engine, f.fold) == (engine, fold)), None)
@@ -187,10 +209,12 @@ class HeldOut(Strict):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band(Strict):
     """9 of 10 of an engine's round costs lie within `share` of what was measured, of `n` rounds of
-    targets with experts or without.
+    targets with experts or without: under the habits that it has since `since`, on `gpus`.
     """
 
     engine: Name
+    since: Version
+    gpus: Annotated[tuple[Name, ...], MinLen(1)]
     experts: bool
     share: Annotated[float, Ge(0), Le(10)]
     n: Count
@@ -198,16 +222,19 @@ class Band(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bands(Strict):
-    """The bands of every engine with enough rounds."""
+    """The bands of every engine's habits with enough rounds."""
 
     schema: Literal["bands/1"]
     about: Text
     bands: tuple[Band, ...]
 
-    def share(self, engine: str, *, experts: bool) -> float | None:
-        """How far 9 of 10 predictions are off at most; None where too few rounds say."""
-        key = (engine, experts)
-        return next((b.share for b in self.bands if (b.engine, b.experts) == key), None)
+    def share(self, engine: str, since: str, gpu: str, *, experts: bool) -> float | None:
+        """How far 9 of 10 predictions are off at most; None where too few rounds say, or none on
+        this accelerator.
+        """
+        key = (engine, since, experts)
+        known = (b for b in self.bands if (b.engine, b.since, b.experts) == key and gpu in b.gpus)
+        return next((b.share for b in known), None)
 
 
 def _with(kernels: Kernels, fit: Fit, dtype: Dtype) -> Kernels:

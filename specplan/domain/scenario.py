@@ -23,9 +23,25 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What runs a setup: the engine, the version asked for, and how its GPUs are split."""
+
+    engine: str
+    engine_version: str | None
+    attention_dp: int
+    ep: int
+
+    @property
+    def served_by(self) -> str:
+        """The engine as it is typed: vllm, or vllm@0.10."""
+        return f"{self.engine}@{self.engine_version}" if self.engine_version else self.engine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """One combination of everything that is not workload. `band` is how far 9 of 10 of its engine's
-    round costs were off at most, where enough rounds were measured to say.
+    """One combination of everything that is not workload. `release` holds the habits of the
+    engine's `version`, of its newest where none was asked for; `band` is how far 9 of 10 of its
+    engine's round costs were off at most, where enough rounds were measured to say.
     """
 
     target: Model
@@ -38,6 +54,7 @@ class Setup:
     draft_dtype: Dtype
     kv_dtype: Dtype
     release: Release | None = None
+    version: str | None = None
     attention_dp: int = 1
     ep: int = 1
     band: float | None = None
@@ -51,6 +68,16 @@ class Setup:
     def where(self) -> str:
         """The hardware as people say it."""
         return self.hardware.name if self.gpus == 1 else f"{self.gpus}x {self.hardware.name}"
+
+    @property
+    def serving(self) -> Serving:
+        """Engine, version and split."""
+        return Serving(
+            engine=self.engine.name,
+            engine_version=self.version,
+            attention_dp=self.attention_dp,
+            ep=self.ep,
+        )
 
     @property
     def label(self) -> str:

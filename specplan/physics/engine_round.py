@@ -21,12 +21,13 @@ from specplan.physics.work import Load, Term
 @dataclass(frozen=True, slots=True)
 class EngineRound:
     """Steps of a setup at given shapes of context, batch and draft length. `draft` is any draft
-    pass but a round's first, which fuses the target's hidden states besides.
+    pass; a round's first may `fuse` the target's hidden states besides. `passes_s` is all of them.
     """
 
     plain: Step
     verify: Step
     draft: Step | None
+    fuse: Step | None
     passes_s: FloatArray
 
 
@@ -46,18 +47,19 @@ def engine_round(
     sequences = np.ceil(batch / setup.attention_dp)
     once = np.ones_like(context)
     plain = _launched(terms, Load(sequences, once, context), silicon, release)
-    load = Load(sequences, k + 1, context, setup.engine.expert_overlap)
+    load = Load(sequences, k + 1, context, setup.engine.overlap)
     verify = _launched(terms, load, silicon, release)
-    draft, fusing_s = _draft(setup, context, batch, silicon, release)
+    draft, fuse = _draft(setup, context, batch, silicon, release)
     step_s = setup.draft.ratio * plain.time_s + (draft.time_s if draft else 0.0)
     count = np.asarray(passes, np.float64)
-    passes_s = count * step_s + np.minimum(count, 1.0) * fusing_s
-    waited = release.host + release.host_per_sequence * batch
-    plain = plain.plus(HOST, _exposed(waited, plain.time_s, hidden=release.host_hidden))
-    host = release.round_host + release.host_per_sequence * batch
-    shown = _exposed(host, verify.time_s + passes_s, hidden=release.round_hidden)
-    at_zero = _exposed(waited, verify.time_s, hidden=release.host_hidden)
-    return EngineRound(plain, verify.plus(HOST, np.where(k == 0, at_zero, shown)), draft, passes_s)
+    passes_s = count * step_s + np.minimum(count, 1.0) * (fuse.time_s if fuse else 0.0)
+    plain = plain.plus(HOST, _exposed(release.host, plain.time_s, hidden=release.host_hidden))
+    gpu_s = verify.time_s + passes_s
+    shown = _exposed(release.round_host, gpu_s, hidden=release.round_hidden)
+    at_zero = _exposed(release.host, verify.time_s, hidden=release.host_hidden)
+    return EngineRound(
+        plain, verify.plus(HOST, np.where(k == 0, at_zero, shown)), draft, fuse, passes_s
+    )
 
 
 def target_layout(setup: Setup) -> Layout:
@@ -68,7 +70,7 @@ def target_layout(setup: Setup) -> Layout:
         gpus=setup.tp,
         groups=setup.attention_dp,
         ep=setup.ep,
-        rereads_kv=setup.engine.rereads_kv,
+        rereads_kv=setup.engine.rereads,
     )
 
 
@@ -85,20 +87,18 @@ def _release(setup: Setup) -> Release:
 
 def _draft(
     setup: Setup, context: FloatArray, batch: FloatArray, silicon: Silicon, release: Release
-) -> tuple[Step | None, FloatArray]:
+) -> tuple[Step | None, Step | None]:
     """One pass of the model that drafts, at least as long as the engine takes to start one; and
     what its first pass in a round adds, where the target's hidden states are fused.
     """
-    nothing = np.zeros(1)
     if setup.draft.model is None:
-        return None, nothing
+        return None, None
     terms = forward_terms(setup.draft.model, draft_layout(setup), silicon.small)
     load = Load(batch, np.ones_like(context), context)
     begins = [term for term in terms if term.name == FUSE]
     step = _launched([term for term in terms if term.name != FUSE], load, silicon, release)
     wait = np.maximum(release.draft_floor - step.time_s, 0.0) + release.draft_host
-    fusing_s = gpu_step(begins, load, silicon).time_s if begins else nothing
-    return step.plus(HOST, wait), fusing_s
+    return step.plus(HOST, wait), gpu_step(begins, load, silicon) if begins else None
 
 
 def _launched(terms: Iterable[Term], load: Load, silicon: Silicon, release: Release) -> Step:
@@ -111,6 +111,6 @@ def _launched(terms: Iterable[Term], load: Load, silicon: Silicon, release: Rele
     return step.plus(EAGER, wait) if wait.any() else step
 
 
-def _exposed(host_s: FloatArray, gpu_s: FloatArray, *, hidden: bool) -> FloatArray:
+def _exposed(host_s: float, gpu_s: FloatArray, *, hidden: bool) -> FloatArray:
     """Host time that the GPU waits for."""
     return np.maximum(host_s - gpu_s, 0.0) if hidden else host_s + 0.0 * gpu_s

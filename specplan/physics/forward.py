@@ -182,9 +182,12 @@ class _Pass:
         return Exchange("allreduce", count, self.arch.hidden, gpus, groups)
 
     def _elementwise(self, block: Block) -> Elementwise:
-        """Two norms with their residuals (8 hidden values in all) and the activation (3 widths)."""
-        width = block.mlp.width / self.layout.tp if block.mlp else 0.0
-        if block.experts:
-            width += block.experts.active * block.experts.width / self.layout.expert_tp
+        """Two norms with their residuals (8 hidden values in all) and the activation (3 widths);
+        routed experts move their own activations.
+        """
+        width = block.mlp.width if block.mlp else 0
+        width += block.experts.shared_width if block.experts else 0
         launches = self.small.launches * block.repeat
-        return Elementwise("small", launches, block.repeat * (8 * self.arch.hidden + 3 * width))
+        return Elementwise(
+            "small", launches, block.repeat * (8 * self.arch.hidden + 3 * width / self.layout.tp)
+        )

@@ -12,7 +12,7 @@ from functools import singledispatch
 import numpy as np
 
 from specplan.domain.card import Dtype
-from specplan.domain.engine import PAYLOADS_BYTES, TILES, AllReduce, Gemm, Grouped
+from specplan.domain.engine import BY_ROWS, PAYLOADS_BYTES, TILES, AllReduce, Gemm, Grouped
 from specplan.physics.experts import Route
 from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.silicon import Silicon
@@ -23,6 +23,8 @@ SPLITS = (1, 2, 3, 4, 6, 8, 16)  # ways to cut the inner dimension that split-k 
 QUERIES = 16  # query rows of one KV head that a thread block of decode attention covers
 VERIFY_SHARE = 0.5  # of the bf16 peak that the added queries of verification reach (assumed)
 RESIDENT = 0.7  # of the L2: a layer's cache beyond this share of it comes from memory
+PART = 512  # positions that a part of a sequence's cache holds at least
+MOST_PARTS = 32  # thread blocks among which one KV head's cache of a sequence is divided at most
 
 
 @singledispatch
@@ -59,8 +61,8 @@ def _raw_gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) 
     """Before the running maximum."""
     memory = term.call_bytes(rows) / (kernel.memory * silicon.bandwidth)
     per_unit = kernel.compute * silicon.peak(term.dtype) / silicon.units * (1 + kernel.edge / 64)
-    tilings = []
-    for tile_rows, tile_columns in TILES[kernel.tiles]:
+    tilings: list[tuple[FloatArray, float | FloatArray]] = []
+    for tile_rows, tile_columns in _offered(kernel.tiles, rows):
         tiles = np.ceil(rows / tile_rows) * np.ceil(term.n / tile_columns)
         edges = 1 + kernel.edge * (1 / tile_rows + 1 / tile_columns)
         tilings.append((tiles, 2 * tile_rows * tile_columns * term.k * edges / per_unit))
@@ -73,8 +75,17 @@ def _raw_gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) 
     return kernel.launch + best
 
 
+def _offered(menu: str, rows: FloatArray) -> Sequence[Sequence[int] | FloatArray]:
+    """Rows and columns of the tiles among which the cheapest runs: the whole menu, or the one that
+    the number of rows decides on, an array each.
+    """
+    if menu not in BY_ROWS:
+        return TILES[menu]
+    return [np.array(TILES[menu], np.float64).T[:, np.searchsorted(BY_ROWS[menu], rows)]]
+
+
 def _cheapest_s(
-    tilings: Sequence[tuple[FloatArray, float]],
+    tilings: Sequence[tuple[FloatArray, float | FloatArray]],
     memory_s: FloatArray,
     waiting: float,
     split: int,
@@ -111,18 +122,36 @@ def cube(values: FloatArray) -> FloatArray:
 
 @seconds.register
 def _(term: Attend, load: Load, silicon: Silicon) -> FloatArray:
-    """Launch + sqrt(blocks^2 + memory^2 + added arithmetic^2) + cold."""
-    kernel = silicon.attention(term.dtype)
+    """Launch + sqrt(blocks^2 + memory^2 + arithmetic^2) + cold."""
+    kernel, group = silicon.attention(term.dtype), term.heads / term.kv_heads
     cache = term.call_bytes(load)
-    sharing = np.maximum(1.0, term.heads / term.kv_heads * load.tokens / QUERIES)
+    sharing = np.maximum(1.0, group * load.tokens / QUERIES)
     blocks_s = kernel.block * load.batch * term.kv_heads * np.sqrt(sharing) / silicon.units
     memory_s = cache / (kernel.memory * silicon.bandwidth)
-    added = term.call_flops(load) * (1 - 1 / load.tokens)  # one query's is in the other constants
-    added_s = added / (VERIFY_SHARE * silicon.peak(Dtype.BF16))
+    if kernel.waves:
+        memory_s = memory_s * (1 + kernel.waves * _idle(term, load, silicon.units))
+    flops, peak = term.call_flops(load), silicon.peak(Dtype.BF16)
+    arithmetic_s = flops * (1 - 1 / load.tokens) / (VERIFY_SHARE * peak)
+    if kernel.queries:  # else one query's is in the other constants
+        arithmetic_s = arithmetic_s + flops / load.tokens / (kernel.queries * peak)
     full = (cache / (RESIDENT * silicon.l2_bytes)) ** 4
     cold_s = kernel.cold * full / (1 + full)
-    time_s: FloatArray = kernel.launch + np.sqrt(blocks_s**2 + memory_s**2 + added_s**2) + cold_s
+    together = np.sqrt(blocks_s**2 + memory_s**2 + arithmetic_s**2)
+    time_s: FloatArray = kernel.launch + kernel.group * (group - 1) + together + cold_s
     return term.count * time_s
+
+
+def _idle(term: Attend, load: Load, units: float) -> FloatArray:
+    """Empty seats per thread block: what whole waves of blocks, one a multiprocessor, leave over.
+    The cache of each KV head of each sequence is divided while multiprocessors are free. A part
+    of fewer positions than PART would wait for a full one: parts are a fraction there, so that a
+    longer context never takes less time.
+    """
+    whole = load.batch * term.kv_heads
+    most = np.clip(term.seen(load) / PART, 1.0, MOST_PARTS)
+    blocks = whole * np.clip(np.floor(units / whole), 1.0, most)
+    idle: FloatArray = np.ceil(blocks / units) * units / blocks - 1
+    return idle
 
 
 @seconds.register

@@ -1,7 +1,8 @@
 """What a drafter costs in memory: sequences that no longer fit.
 
 Ideal form: weights and KV cache against a fixed fraction of what the driver shows; no
-activations, graphs or block rounding. Figures are bytes on the fullest GPU.
+activations, graphs or block rounding. Figures are bytes on the fullest GPU. Attention groups share
+experts alone: each holds all other weights, and the cache of its own sequences.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.roofline import kv_bytes
 from specplan.physics.tokens import FloatArray
@@ -20,49 +22,69 @@ USABLE_FRACTION = 0.9  # of the memory shown, the share that serving engines fil
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Bytes on the fullest GPU of a setup; `*_sequence_bytes` are for one sequence, per context."""
+    """Bytes on the fullest GPU of a setup; `*_sequence_bytes` are for one sequence on a GPU that
+    holds it, per context. Of the target's a GPU holds every `groups`-th, of the drafter's all.
+    """
 
     usable_bytes: float
     target_bytes: float
     draft_bytes: float
     target_sequence_bytes: FloatArray
     draft_sequence_bytes: FloatArray
+    groups: int = 1
 
     @property
     def largest_plain(self) -> FloatArray:
         """Largest batch without the drafter, per context; 0 when nothing fits."""
-        return _largest(self.usable_bytes - self.target_bytes, self.target_sequence_bytes)
+        left_bytes = self.usable_bytes - self.target_bytes
+        return self._largest(left_bytes, np.zeros_like(self.draft_sequence_bytes))
 
     @property
     def largest(self) -> FloatArray:
         """Largest batch with the drafter, per context; 0 when nothing fits."""
-        sequence = self.target_sequence_bytes + self.draft_sequence_bytes
-        return _largest(self.usable_bytes - self.target_bytes - self.draft_bytes, sequence)
+        left_bytes = self.usable_bytes - self.target_bytes - self.draft_bytes
+        return self._largest(left_bytes, self.draft_sequence_bytes)
 
     def needed_bytes(self, batch: npt.ArrayLike, *, drafted: bool) -> FloatArray:
         """Bytes that `batch` sequences need, with or without the drafter."""
         sequences = np.asarray(batch, np.float64)
-        plain = self.target_bytes + sequences * self.target_sequence_bytes
+        held = np.ceil(sequences / self.groups) if self.groups > 1 else sequences
+        plain = self.target_bytes + held * self.target_sequence_bytes
         extra = self.draft_bytes + sequences * self.draft_sequence_bytes
         return plain + extra if drafted else plain
 
-
-def _largest(left_bytes: float, sequence_bytes: FloatArray) -> FloatArray:
-    """Whole sequences in the bytes left; a sequence without cache is priced as one byte."""
-    return np.maximum(np.floor(left_bytes / np.maximum(sequence_bytes, 1.0)), 0.0)
+    def _largest(self, left_bytes: float, draft_sequence_bytes: FloatArray) -> FloatArray:
+        """Whole sequences in the bytes left: as many in every group, then one more in some groups
+        where only the drafter's cache kept all from it. One without cache is priced as one byte.
+        """
+        together = self.target_sequence_bytes + self.groups * draft_sequence_bytes
+        together = np.maximum(together, 1.0)
+        each = np.maximum(np.floor(left_bytes / together), 0.0)
+        spare = left_bytes - each * together - self.target_sequence_bytes
+        some = np.floor(spare / np.maximum(draft_sequence_bytes, 1.0))
+        largest: FloatArray = self.groups * each + np.clip(some, 0.0, self.groups - 1)
+        return largest
 
 
 def memory_bill(setup: Setup, context: npt.ArrayLike) -> Bill:
     """The bill of a setup over contexts (tokens, any shape)."""
     length = np.asarray(context, np.float64)
-    draft = setup.draft.model
+    target, draft, groups = setup.target, setup.draft.model, setup.attention_dp
     nothing = np.zeros(length.shape)
+    # Each group beyond the first holds once more what is no expert.
+    params = target.resident_params + (groups - 1) * (target.resident_params - _experts(target))
     return Bill(
         usable_bytes=setup.hardware.memory * USABLE_FRACTION,
-        target_bytes=setup.target.resident_params * setup.dtype.bytes_per_element / setup.tp,
+        target_bytes=params * setup.dtype.bytes_per_element / setup.tp,
         draft_bytes=setup.draft.weights_bytes(setup.draft_dtype) / setup.draft_tp,
-        target_sequence_bytes=kv_bytes(setup.target, length, setup.kv_dtype, setup.tp),
+        target_sequence_bytes=kv_bytes(target, length, setup.kv_dtype, setup.tp // groups),
         draft_sequence_bytes=kv_bytes(draft, length, setup.kv_dtype, setup.draft_tp)
         if draft
         else nothing,
+        groups=groups,
     )
+
+
+def _experts(model: Model) -> int:
+    """Parameters of the routed experts, which all GPUs share whether by number or by width."""
+    return sum(g.layers * g.experts * g.expert_params for g in model.expert_groups)

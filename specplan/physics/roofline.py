@@ -93,16 +93,19 @@ def ideal_pass(
     batch: npt.ArrayLike,
     tokens: npt.ArrayLike,
     context: npt.ArrayLike,
+    groups: int = 1,
 ) -> Pass:
     """One pass: max(2 P_active B n / peak, (w P_read(B n) + B kv_bytes(context)) / bandwidth).
 
-    KV is read once per sequence whatever n is. Weights divide by `tp`. Refused when the
-    accelerator has no rate for weights of this dtype.
+    KV is read once per sequence whatever n is. Weights divide by `tp`, however many attention
+    `groups` hold copies of them; of its own sequences alone a group reads the cache. Refused when
+    the accelerator has no rate for weights of this dtype.
     """
     sequences, width = np.asarray(batch, np.float64), np.asarray(tokens, np.float64)
     peak = hardware.rates[hardware.compute_dtype(dtype)]
     flops = 2 * model.active_params * sequences * width / tp
     weights = dtype.bytes_per_element * read_params(model, sequences * width) / tp
-    traffic = weights + sequences * kv_bytes(model, context, kv_dtype, tp)
+    held = np.ceil(sequences / groups) if groups > 1 else sequences
+    traffic = weights + held * kv_bytes(model, context, kv_dtype, tp // groups)
     flops, traffic = np.broadcast_arrays(flops, traffic)
     return Pass(flops, traffic, flops / peak, traffic / hardware.bandwidth)

@@ -13,6 +13,7 @@ from specplan.domain.acceptance import Alpha
 from specplan.domain.scenario import Setup
 from specplan.physics.engine_round import engine_round
 from specplan.physics.roofline import BOUNDS, Pass, ideal_pass
+from specplan.physics.steps import Step
 from specplan.physics.tokens import FloatArray, expected_tokens
 
 
@@ -30,6 +31,10 @@ class Timed(Protocol):
     @property
     def traffic_bytes(self) -> FloatArray:
         """Bytes to and from one GPU's memory."""
+
+    @property
+    def compute_s(self) -> FloatArray:
+        """The arithmetic at the peaks of its dtypes."""
 
     @property
     def intensity(self) -> FloatArray:
@@ -51,13 +56,15 @@ class Timing:
     """Times over (context, batch, k). They do not depend on acceptance.
 
     `plain` and `draft`, one pass of the drafter's model if it runs one, have a last axis of
-    length 1; `draft_s` is all of a round's draft passes.
+    length 1; `draft_s` is all of a round's draft passes, with `fuse`, what the first of them does
+    besides, if it joins hidden states of the target.
     """
 
     plain: Timed
     verify: Timed
     draft: Timed | None
     draft_s: FloatArray
+    fuse: Step | None = None
 
     @property
     def plain_s(self) -> FloatArray:
@@ -116,7 +123,7 @@ def _timed(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timi
     with np.errstate(divide="raise", over="raise", invalid="raise"):
         lengths = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :]
         steps = engine_round(setup, c, b, lengths, [setup.draft.passes(n) for n in k])
-        return Timing(steps.plain, steps.verify, steps.draft, steps.passes_s)
+        return Timing(steps.plain, steps.verify, steps.draft, steps.passes_s, steps.fuse)
 
 
 def _ideal(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
@@ -140,6 +147,7 @@ def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: F
         batch=batch,
         tokens=tokens,
         context=context,
+        groups=setup.attention_dp,
     )
 
 

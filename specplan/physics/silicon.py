@@ -1,13 +1,13 @@
-"""An accelerator under an engine: every constant that a kernel time needs, and what was assumed.
+"""An accelerator under an engine: every constant that a kernel time needs.
 
 Where an engine has no figures for an accelerator or a dtype, the nearest that it has stand in
-(its stand-in accelerator; the 16-bit kernels) as shares of this accelerator's own peaks, and
-`assumed` says so.
+(its stand-in accelerator; the 16-bit kernels) as shares of this accelerator's own peaks:
+`assumed.py` says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -98,26 +98,7 @@ class Silicon:
                 return known[near]
         raise Refused(f"{self.engine.name} has no {what} for {dtype} on {self.hardware.name}")
 
-    def assumed(self, dtypes: tuple[Dtype, ...]) -> Iterator[str]:
-        """What stands in for missing measurements, one line each."""
-        name, kernels = self.hardware.name, self.kernels
-        if kernels.gpus[0] != name:
-            yield (
-                f"efficiency assumed, not measured: {self.engine.name} on {name} "
-                f"takes {kernels.gpus[0]}'s shares"
-            )
-        elif kernels.basis != "measured":
-            yield f"efficiency {kernels.basis}, not measured: {self.engine.name} on {name}"
-        for dtype in dict.fromkeys(dtypes):
-            if dtype not in kernels.gemm and dtype not in _SAME.get(dtype, ()):
-                stand_in = next((d for d in nearest(dtype) if d in kernels.gemm), None)
-                if stand_in and stand_in not in _SAME.get(dtype, ()):
-                    yield f"{dtype} kernels assumed to reach the shares of {stand_in}"
-        if self.hardware.units is None:
-            yield f"{name} taken to have {USUAL_UNITS} multiprocessors: its card does not say"
 
-
-_SAME: dict[Dtype, tuple[Dtype, ...]] = {Dtype.FP16: (Dtype.BF16,)}
 _NEAREST: dict[Dtype, tuple[Dtype, ...]] = {
     Dtype.FP16: (Dtype.BF16,),
     Dtype.FP32: (Dtype.BF16,),

@@ -23,12 +23,15 @@ HOST = "host"  # host time that the GPU waits for
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One named term of a pass: seconds, FLOP and bytes of all its kernels, and their number."""
+    """One named term of a pass: seconds, FLOP and bytes of all its kernels, and their number;
+    `compute_s` is its arithmetic at the peak of the dtype that it runs in.
+    """
 
     name: str
     time_s: FloatArray
     flops: FloatArray
     traffic_bytes: FloatArray
+    compute_s: FloatArray
     launches: float
 
 
@@ -36,7 +39,7 @@ class Share:
 class Step:
     """One pass under an engine, term by term; all arrays broadcast together.
 
-    `peak_s` is the arithmetic at the peaks of the dtypes it runs in, `memory_s` the traffic at
+    `compute_s` is the arithmetic at the peaks of the dtypes it runs in, `memory_s` the traffic at
     full bandwidth: what the ideal roofline would take the larger of.
     """
 
@@ -66,7 +69,7 @@ class Step:
         """The same step with a further wait, such as the host's."""
         shape = np.broadcast_shapes(self.time_s.shape, np.shape(time_s))
         nothing = np.zeros(1)
-        share = Share(name, np.broadcast_to(time_s, shape), nothing, nothing, 0.0)
+        share = Share(name, np.broadcast_to(time_s, shape), nothing, nothing, nothing, 0.0)
         return Step(
             (*self.shares, share),
             self.flops,
@@ -84,13 +87,12 @@ def gpu_step(terms: Sequence[Term], load: Load, silicon: Silicon) -> Step:
     local = [term for term in terms if not isinstance(term, Exchange)]
     local.sort(key=_is_wide)
     traffic = _sum([term.traffic_bytes(load) for term in local])
-    compute_s = _sum([term.flops(load) / silicon.peak(_rate(term)) for term in local])
     network = [share.time_s for share in shares if share.name == "allreduce"]
     return Step(
         shares,
         flops=_sum([term.flops(load) for term in local]),
         traffic_bytes=traffic,
-        compute_s=compute_s,
+        compute_s=_sum([share.compute_s for share in sorted(shares, key=_is_wide)]),
         memory_s=traffic / silicon.bandwidth,
         network_s=_sum(network),
         time_s=_sum([share.time_s for share in sorted(shares, key=_is_wide)]),
@@ -100,16 +102,18 @@ def gpu_step(terms: Sequence[Term], load: Load, silicon: Silicon) -> Step:
 def _shares(terms: Sequence[Term], load: Load, silicon: Silicon) -> Iterator[Share]:
     """Each term; the slow path at one row apart from the products that take it."""
     for term in terms:
+        flops = term.flops(load)
         yield Share(
             term.name,
             seconds(term, load, silicon),
-            term.flops(load),
+            flops,
             term.traffic_bytes(load),
+            flops / silicon.peak(_rate(term)),
             term.launches,
         )
         if isinstance(term, Matmul) and silicon.gemm(term.dtype).single:
             slow = term.count * single_s(load.rows, silicon.gemm(term.dtype))
-            yield Share(SINGLE, slow, np.zeros(1), np.zeros(1), 0.0)
+            yield Share(SINGLE, slow, np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
 
 
 def _merged(shares: Iterator[Share]) -> Iterator[Share]:
@@ -123,6 +127,7 @@ def _merged(shares: Iterator[Share]) -> Iterator[Share]:
             _sum([one.time_s for one in alike]),
             _sum([one.flops for one in alike]),
             _sum([one.traffic_bytes for one in alike]),
+            _sum([one.compute_s for one in alike]),
             sum(one.launches for one in alike),
         )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from specplan.domain.answer import Answer, Basis
+from specplan.domain.answer import Answer, Basis, View
 from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Input
 from specplan.errors import UsageError, Where, unknown
@@ -33,14 +33,25 @@ def accuracy(
         raise UsageError(
             f"{worst} is out of range", where=Where("--worst"), expected=f"1 to {MOST_WORST:,}"
         )
-    found = predict_all([row for row in rows if kind in {None, row.kind}], bench)
+    given = list(rows)
+    found = predict_all([row for row in given if kind in {None, row.kind}], bench)
     value = ledger(found)
     chosen = farthest(found, worst or 0)
+    view = worst_view(value, len(chosen)) if worst else groups_view(value)
     return Answer(
         command="accuracy",
         value=value,
         table=worst_table(chosen) if worst else group_table(value),
-        view=worst_view(value, len(chosen)) if worst else groups_view(value),
+        view=view if found else View(title="No rows to predict"),
         basis=BASIS,
         inputs=inputs or {},
+        notes=() if found else (_nothing(kind, given),),
     )
+
+
+def _nothing(kind: str | None, given: Sequence[Measurement]) -> str:
+    """Why there is no row to predict: none were given, or none of that kind."""
+    if not given:
+        return "no rows: a file holds a header and one line per figure"
+    kinds = ", ".join(name for name in KINDS if name in {row.kind for row in given})
+    return f"no rows of kind {kind} among the {len(given):,} given: they are {kinds}"

@@ -74,7 +74,7 @@ WORST_COLUMNS = (
 WORST_SHOWN = ("kind", "engine", "gpu", "what", "measured", "predicted", "error", "assumed")
 _SHAPES = {
     "gemm": ("dtype", "rows", "n", "inner"),
-    "attention": ("kv_dtype", "batch", "context", "heads", "kv_heads"),
+    "attention": ("kv_dtype", "batch", "tokens", "context", "heads", "kv_heads"),
     "experts": ("dtype", "rows", "experts", "active", "hidden", "width", "gpus"),
     "step": ("target", "gpus", "batch", "context"),
     "tpot": ("target", "dtype", "gpus", "batch", "isl", "osl"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from specplan.domain.scenario import Scenario, Setup
+from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.round import time_points, tokens_table
 from specplan.physics.tokens import FloatArray
@@ -25,6 +25,7 @@ class Arms:
     """Speedup at the largest batch of both arms, and with each arm at its own largest."""
 
     hardware: str
+    serving: Serving
     context: float
     largest_batch_plain: int
     alpha: float
@@ -52,6 +53,7 @@ def arms_of(scenario: Scenario, setup: Setup, bills: Sequence[MemoryBill]) -> It
                 for k, equal, own in zip(*per_k, strict=True):
                     yield Arms(
                         hardware=bill.hardware,
+                        serving=setup.serving,
                         context=bill.context,
                         largest_batch_plain=bill.largest_batch_plain,
                         alpha=acceptance.alpha,

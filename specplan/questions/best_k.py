@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Scalar, table_of
-from specplan.domain.scenario import Scenario
+from specplan.domain.scenario import Scenario, Serving
 from specplan.errors import UsageError, unknown
 from specplan.physics.choose import (
     BATCH_LIMIT,
@@ -33,6 +33,7 @@ from specplan.questions.common import basis_of
 from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
+from specplan.questions.servings import serving_cells
 from specplan.questions.weigh import Objective, Point, Weighed, weigh
 
 
@@ -44,6 +45,7 @@ class Choice:
     draft: str
     hardware: str
     tp: int
+    serving: Serving
     batch: float
     context: float
     alpha: float
@@ -176,6 +178,7 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         draft=setup.draft.label,
         hardware=setup.hardware.name,
         tp=setup.tp,
+        serving=setup.serving,
         batch=batch,
         context=point.context,
         alpha=point.acceptance.alpha,
@@ -254,6 +257,7 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
             "draft": point.setup.draft.label,
             "hardware": point.setup.hardware.name,
             "tp": point.setup.tp,
+            **serving_cells(point.setup.serving),
             "batch": int(point.batch),
             "context": point.context,
             "alpha": point.acceptance.alpha,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
 from specplan.questions.common import alpha_words, dtype_words, percent, times
-from specplan.questions.grids import ROUND_COLUMNS, SETUP_COLUMNS, WORKLOAD_COLUMNS
+from specplan.questions.grids import PLACE_COLUMNS, ROUND_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.memory import drafter_words, sequences_words
+from specplan.questions.servings import SERVING_COLUMNS
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from specplan.questions.weigh import Weighed
 
 COLUMNS = (
-    *SETUP_COLUMNS[:4],
+    *PLACE_COLUMNS,
+    *SERVING_COLUMNS,
     *WORKLOAD_COLUMNS,
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),

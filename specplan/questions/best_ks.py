@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,7 @@ from specplan.questions.grids import (
     slices,
     whole,
 )
+from specplan.questions.servings import SERVED_BY, varied
 from specplan.questions.weigh import Objective, Point, lengths, weigh
 from specplan.units import people
 
@@ -114,6 +115,7 @@ def best_ks(scenario: Scenario, objective: Objective) -> Answer:
         value=value,
         table=Table(
             columns=COLUMNS,
+            aside=(SERVED_BY,),
             rows=scenario.workloads,
             chunks=lambda: (_chunk(won) for won in _all(scenario, objective)),
         ),
@@ -228,22 +230,20 @@ def _rule(scenario: Scenario, objective: Objective) -> Rule | None:
 
 def _view(value: BestKs, scenario: Scenario) -> View:
     setups = scenario.setups
-    varied = [
-        name
-        for name, values in (
-            ("target", {s.target.name for s in setups}),
-            ("draft", {s.draft.label for s in setups}),
-            ("hardware", {s.hardware.name for s in setups}),
-            ("tp", {s.tp for s in setups}),
-            ("dtype", {s.dtype for s in setups}),
-            ("context", set(scenario.context)),
-        )
-        if len(values) > 1
-    ]
+    axes: tuple[tuple[str, Collection[object]], ...] = (
+        ("target", {s.target.name for s in setups}),
+        ("draft", {s.draft.label for s in setups}),
+        ("hardware", {s.hardware.name for s in setups}),
+        ("tp", {s.tp for s in setups}),
+        *((name, {s.serving for s in setups}) for name in varied(setups)),
+        ("dtype", {s.dtype for s in setups}),
+        ("context", set(scenario.context)),
+    )
+    several = [name for name, values in axes if len(values) > 1]
     told = [setups_caption(scenario)]
     if len(scenario.context) == 1:
         told.append(f"context {people(scenario.context[0], 'tokens')}")
-    names = (*varied, *SHOWN, "break_even_tokens", "verify_bound_by")
+    names = (*several, *SHOWN, "break_even_tokens", "verify_bound_by")
     sections: list[Section] = [Rows(columns=names if value.all_fit else (*names, "fits"))]
     if value.rule:
         sections.append(Lines((rule_words(value.rule),)))

@@ -13,6 +13,7 @@ import numpy as np
 from specplan.domain.scenario import Scenario
 from specplan.physics.round import Timing, time_rounds
 from specplan.physics.steps import SINGLE, Step
+from specplan.questions.servings import telling
 from specplan.units import people
 
 NOTICED = 1e-9  # relative; a round this little shorter than a plain step is as long
@@ -48,6 +49,7 @@ def beyond_tokens(scenario: Scenario) -> Iterator[str]:
     batches = [part.batch for part in scenario.parts] or scenario.batch
     contexts = tuple(part.context for part in scenario.parts) or scenario.context
     lengths = tuple(k for k in scenario.candidates if k)
+    apart = telling(scenario.setups)
     for setup in scenario.setups:
         drafts = tuple(k for k in lengths if setup.draft.max_k is None or k <= setup.draft.max_k)
         if setup.engine.kind == "bound" or not drafts:
@@ -55,7 +57,8 @@ def beyond_tokens(scenario: Scenario) -> Iterator[str]:
         smallest = min(batches)
         cause = paid_alone(time_rounds(setup, contexts, (smallest,), drafts))
         if cause:
+            told = ", ".join(filter(None, (setup.label, apart(setup.serving))))
             yield (
-                f"{setup.label}: speedups are above the tokens per round at batch "
+                f"{told}: speedups are above the tokens per round at batch "
                 f"{smallest:,.0f}, for a plain step alone pays {cause}"
             )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from specplan.domain.answer import Answer, Basis, Column, Lines, Scalar, View, table_of
 from specplan.domain.scenario import Input
 from specplan.questions.common import basis_of
-from specplan.questions.grids import SETUP_COLUMNS, WORKLOAD_COLUMNS
+from specplan.questions.grids import PLACE_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.verdicts import Judged, Outcome
 from specplan.rules.plans import CHANGED, EXPECTED
 from specplan.rules.registry import RULES
@@ -28,7 +28,7 @@ COLUMNS = (
     Column("expected", "", "expected", "number", "the limit"),
     Column("found", "", "found", "number", "at the worst point; of fits the bytes to spare"),
     Column("unit", "", "unit", "text", "SI unit of expected and found"),
-    *SETUP_COLUMNS[:4],
+    *PLACE_COLUMNS,
     *WORKLOAD_COLUMNS,
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "at that k"),

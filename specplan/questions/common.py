@@ -2,43 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from specplan.domain.answer import Basis
+from specplan.domain.answer import SEPARATOR, Basis
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
-from specplan.physics.silicon import Silicon
+from specplan.questions.assumptions import assumptions
+from specplan.questions.servings import servings_caption
 from specplan.units import people, significant
 
 
 def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
-    """The weakest basis among the engines asked about, and every assumption worth repeating.
+    """What each of the engines asked about says of its figures, and every assumption worth
+    repeating. Figures of several kinds have an estimate's: no more is true of all of them.
 
     `spread` says that the answer makes use of how uncertain alpha is.
     """
-    kinds = ("bound", "estimate", "calibrated")
-    engine = min((s.engine for s in scenario.setups), key=lambda e: kinds.index(e.kind))
-    assumed = sorted({a for s in scenario.setups for a in assumptions(s)})
+    engines: dict[str, list[Setup]] = {}
+    for setup in scenario.setups:
+        engines.setdefault(setup.engine.name, []).append(setup)
+    kinds = {"estimate" if _unbounded(s) else s.engine.kind for s in scenario.setups}
+    assumed = sorted(_assumed(engines))
     if not spread:
         unsure = [a for a in scenario.acceptance if a.sd]
         assumed += [
             f"alpha {a} is taken at its mean; best-k of one workload uses it" for a in unsure
         ]
-    band = _band(scenario)
+    band = _band(scenario.setups)
     return Basis(
-        kind=engine.kind,
-        says=f"{engine.says}, 9 of 10 within {100 * band:.0f} %" if band else engine.says,
-        source=engine.name,
+        kind=kinds.pop() if len(kinds) == 1 else "estimate",
+        says=SEPARATOR.join(dict.fromkeys(map(_says, engines.values()))),
+        source=", ".join(engines),
         bands={"speedup": (-band, band)} if band else {},
         assumed=tuple(assumed),
         extrapolated=tuple(sorted(set(_untrained(scenario)))),
     )
 
 
-def _band(scenario: Scenario) -> float | None:
+def _says(setups: Sequence[Setup]) -> str:
+    """One engine's own words and band."""
+    words, band = setups[0].engine.says, _band(setups)
+    if any(map(_unbounded, setups)):
+        return f"{words.partition(':')[0]}: no bound with experts"
+    return f"{words}, 9 of 10 within {100 * band:.0f} %" if band else words
+
+
+def _unbounded(setup: Setup) -> bool:
+    """Whether the ideal roofline bounds nothing: it has every token of a round choose experts for
+    itself, and real ones share some (kappa below 1).
+    """
+    return setup.engine.kind == "bound" and bool(setup.target.expert_groups)
+
+
+def _assumed(engines: Mapping[str, Sequence[Setup]]) -> Iterator[str]:
+    """Assumptions, each once; what only some of the engines assume begins with their names."""
+    found: dict[str, dict[str, None]] = {}
+    for name, setups in engines.items():
+        for sentence in (a for setup in setups for a in assumptions(setup)):
+            found.setdefault(sentence, {})[name] = None
+    for sentence, names in found.items():
+        told = len(names) == len(engines) or all(name in sentence for name in names)
+        yield sentence if told else f"{', '.join(names)}: {sentence}"
+
+
+def _band(setups: Sequence[Setup]) -> float | None:
     """The widest band of those asked about; None if any was never measured."""
-    shares = [setup.band for setup in scenario.setups]
+    shares = [setup.band for setup in setups]
     return None if None in shares else max(filter(None, shares), default=None)
 
 
@@ -56,60 +86,12 @@ def _untrained(scenario: Scenario) -> Iterable[str]:
                 )
 
 
-def assumptions(setup: Setup) -> Iterable[str]:
-    """What the physics had to assume to price a setup, in sentences."""
-    bound = setup.engine.kind == "bound"
-    models = [(setup.target, setup.dtype)]
-    if setup.draft.model:
-        models.append((setup.draft.model, setup.draft_dtype))
-    for model, stored in models:
-        compute = setup.hardware.compute_dtype(stored)
-        if compute != stored or stored.bytes_per_element < 2:
-            yield (
-                f"{setup.hardware.name} runs {stored} weights of {model.name} at its {compute} rate"
-            )
-        if stored.bytes_per_element < 2 and bound:
-            yield f"every weight of {model.name} is {stored}, embeddings and head included"
-    for model, _ in models:
-        if model.architecture is None and model.stored_params is None:
-            yield f"{model.name} is taken to store what it multiplies: its card says no more"
-    yield from _uneven(setup)
-    if bound and (setup.tp > 1 or setup.draft_tp > 1):
-        yield f"tp {setup.tp} without the cost of communication"
-    if not bound:
-        dtypes = tuple(stored for _, stored in models)
-        yield from Silicon(setup.hardware, setup.engine).assumed(dtypes)
-    yield from _vocabularies(setup)
-    if setup.hardware.memory_basis == "label":
-        yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
-
-
-def _uneven(setup: Setup) -> Iterable[str]:
-    """Heads that do not divide over the GPUs: the physics shares them out, engines refuse."""
-    for model, tp in ((setup.target, setup.tp), (setup.draft.model, setup.draft_tp)):
-        blocks = model.architecture.blocks if model and model.architecture else ()
-        odd = {b.attention.heads for b in blocks if b.attention and b.attention.heads % tp}
-        if odd and model:
-            yield f"tp {tp} does not divide the {max(odd)} heads of {model.name}: engines refuse"
-
-
-def _vocabularies(setup: Setup) -> Iterable[str]:
-    """A pair that no engine would run: draft tokens mean nothing to the target."""
-    target = setup.target.architecture
-    draft = setup.draft.model.architecture if setup.draft.model else None
-    if target and draft and not draft.fuse and target.vocab != draft.vocab:
-        yield (
-            f"{setup.draft.label} drafts from {draft.vocab:,} tokens and {setup.target.name} has "
-            f"{target.vocab:,}: engines want one vocabulary"
-        )
-
-
 def one_setup(scenario: Scenario, question: str) -> Setup:
     """The only setup of a scenario whose question is about one."""
     if len(scenario.setups) != 1:
         raise UsageError(
             f"{question} is about one setup, not {len(scenario.setups)}",
-            hint="give one target, draft, hardware, tp and dtype",
+            hint="give one target, draft, hardware, tp, engine and dtype",
         )
     return scenario.setups[0]
 
@@ -131,7 +113,7 @@ def setups_caption(scenario: Scenario) -> str:
         [s.where for s in scenario.setups],
     )
     target, draft, where = (", ".join(dict.fromkeys(names)) for names in parts)
-    return f"{target} + {draft} on {where}"
+    return f"{target} + {draft} on {where}{servings_caption(scenario.setups)}"
 
 
 def dtype_words(setup: Setup) -> str:

@@ -12,20 +12,24 @@ import numpy.typing as npt
 from specplan.domain.answer import Column, Scalar
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
+from specplan.questions.servings import SERVING_COLUMNS, serving_cells
 
 POINT_LIMIT = 10_000_000
 CHUNK_ROWS = 8192
 
-SETUP_COLUMNS = (
+PLACE_COLUMNS = (
     Column("target", "", "target", "text", "model that is sped up"),
     Column("draft", "", "draft", "text", "what proposes tokens"),
     Column("hardware", "", "hardware", "text", "accelerator"),
     Column("tp", "GPU", "tp", "count", "GPUs that share the target"),
+)
+SETUP_COLUMNS = (
+    *PLACE_COLUMNS,
     Column("dtype", "", "dtype", "text", "storage type of the target's weights"),
     Column("draft_dtype", "", "draft dtype", "text", "storage type of the drafter's weights"),
     Column("kv_dtype", "", "kv dtype", "text", "storage type of the cache"),
     Column("draft_tp", "GPU", "draft tp", "count", "GPUs that share the drafter"),
-    Column("engine", "", "engine", "text", "whose habits price a pass"),
+    *SERVING_COLUMNS,
 )
 WORKLOAD_COLUMNS = (
     Column("batch", "sequences", "batch", "count", "sequences decoded together"),
@@ -76,19 +80,19 @@ def slices(scenario: Scenario, rows_per_point: int = 1) -> Iterator[Scenario]:
 
 
 def setup_cells(setup: Setup, count: int) -> dict[str, list[Scalar]]:
-    """SETUP_COLUMNS of one setup, `count` rows of them."""
-    values: tuple[Scalar, ...] = (
-        setup.target.name,
-        setup.draft.label,
-        setup.hardware.name,
-        setup.tp,
-        str(setup.dtype),
-        str(setup.draft_dtype),
-        str(setup.kv_dtype),
-        setup.draft_tp,
-        setup.engine.name,
-    )
-    return {column.name: [v] * count for column, v in zip(SETUP_COLUMNS, values, strict=True)}
+    """SETUP_COLUMNS of one setup, and SERVED_BY aside: `count` rows of them."""
+    cells: dict[str, Scalar] = {
+        "target": setup.target.name,
+        "draft": setup.draft.label,
+        "hardware": setup.hardware.name,
+        "tp": setup.tp,
+        "dtype": str(setup.dtype),
+        "draft_dtype": str(setup.draft_dtype),
+        "kv_dtype": str(setup.kv_dtype),
+        "draft_tp": setup.draft_tp,
+        **serving_cells(setup.serving),
+    }
+    return {name: [value] * count for name, value in cells.items()}
 
 
 def flattened(

@@ -15,9 +15,10 @@ from specplan.questions.timed import on_gpu_alone
 
 ALL = "all"
 DENSE, EXPERTS = "dense", "experts"
+VERIFY = "several tokens"  # attention as wide as verification
 KINDS = ("gemm", "attention", "experts", "step", "tpot", "round")
 _CASES = (
-    *("rows up to 64", "rows up to 512", "batch from 8", "batch below 8", "every"),
+    *("rows up to 64", "rows up to 512", "batch from 8", "batch below 8", VERIFY, "every"),
     *("kernels alone", "with host", DENSE, EXPERTS),
 )
 
@@ -92,13 +93,13 @@ def group_errors(found: Sequence[Predicted]) -> Iterator[GroupErrors]:
     """Each group in order, all its rows first, then those that assume nothing if there are both."""
     together: dict[Group, list[Predicted]] = {}
     for one in found:
-        for group in groups_of(one):
+        for group in dict.fromkeys(groups_of(one)):
             together.setdefault(group, []).append(one)
     for group in sorted(together, key=_order):
         every = together[group]
         stated = [one for one in every if not one.row.assumed]
         yield GroupErrors(group, "every", *_both(every))
-        if len(stated) < len(every):
+        if 0 < len(stated) < len(every):
             yield GroupErrors(group, "stated", *_both(stated))
 
 
@@ -109,17 +110,19 @@ def _order(group: Group) -> tuple[int, str, str, str, int]:
     return KINDS.index(group.kind), group.engine, group.gpu, dtype, case
 
 
-def bands(groups: Iterable[GroupErrors]) -> Iterator[Band]:
-    """What rounds say about predictions of each engine elsewhere."""
-    for one in groups:
-        group, errors = one.group, one.held_out
-        whole = (group.kind, group.dtype, one.rows) == ("round", ALL, "every")
-        if whole and group.engine != ALL and errors.p90 is not None:
+def bands(found: Iterable[Predicted]) -> Iterator[Band]:
+    """What rounds say about predictions of each engine elsewhere, habits by habits."""
+    together: dict[tuple[str, str, bool], list[Predicted]] = {}
+    for one in usable(found):
+        if one.row.kind == "round" and one.held_out is not None and one.since is not None:
+            together.setdefault((one.row.engine, one.since, one.sparse), []).append(one)
+    for (engine, since, experts), some in sorted(together.items()):
+        errors, _ = _both(some)
+        if errors.p90 is not None:
+            gpus = tuple(sorted({one.row.gpu for one in some}))
+            share = round(errors.p90, 3)
             yield Band(
-                engine=group.engine,
-                experts=group.cases == EXPERTS,
-                share=round(errors.p90, 3),
-                n=errors.n,
+                engine=engine, since=since, gpus=gpus, experts=experts, share=share, n=errors.n
             )
 
 
@@ -142,7 +145,8 @@ def groups_of(one: Predicted) -> Iterator[Group]:
             if (row.rows or 0) <= widest:
                 yield Group("gemm", row.engine, row.gpu, str(row.dtype), f"rows up to {widest}")
     elif row.kind == "attention":
-        cases = "batch from 8" if (row.batch or 0) >= 8 else "batch below 8"
+        wide = (row.tokens or 1) > 1
+        cases = VERIFY if wide else "batch from 8" if (row.batch or 0) >= 8 else "batch below 8"
         yield Group("attention", row.engine, row.gpu, str(row.kv_dtype), cases)
     elif row.kind == "experts":
         yield Group("experts", row.engine, row.gpu, str(row.dtype), "every")
@@ -156,7 +160,8 @@ def groups_of(one: Predicted) -> Iterator[Group]:
 def _served(one: Predicted) -> Iterator[Group]:
     """Servers and rounds: by engine and dtype, by engine, and rounds altogether."""
     row, cases = one.row, EXPERTS if one.sparse else DENSE
-    yield Group(row.kind, row.engine, ALL, str(row.dtype or ALL), cases)
+    if row.dtype:
+        yield Group(row.kind, row.engine, ALL, str(row.dtype), cases)
     yield Group(row.kind, row.engine, ALL, ALL, cases)
     if row.kind == "round":
         yield Group("round", ALL, ALL, ALL, cases)

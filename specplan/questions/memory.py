@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Scalar, View, table_of
-from specplan.domain.scenario import Scenario, Setup
+from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.physics.roofline import kv_bytes
 from specplan.questions.arms import Arms, arms_of
 from specplan.questions.common import basis_of, dtype_words, percent, refuse_mix, tokens_words
-from specplan.questions.grids import SETUP_COLUMNS
+from specplan.questions.grids import PLACE_COLUMNS
+from specplan.questions.servings import (
+    SERVED_BY,
+    SERVING_COLUMNS,
+    serving_cells,
+    telling,
+    varied,
+)
 from specplan.units import people
 
 
@@ -47,7 +54,8 @@ class Memory:
 
 
 COLUMNS = (
-    *SETUP_COLUMNS[:4],
+    *PLACE_COLUMNS,
+    *SERVING_COLUMNS,
     Column("context", "tokens", "context", "count", "tokens each sequence may reach"),
     Column("usable_bytes", "B", "usable", "bytes", "of what the driver shows"),
     Column("target_weights_bytes", "B", "target", "bytes", "per GPU"),
@@ -107,10 +115,14 @@ def bills_of(setup: Setup, contexts: Sequence[float], batch: float) -> list[Memo
 
 
 def fitting_tp(setup: Setup, context: float, batch: float) -> int | None:
-    """The smallest power of two of GPUs, up to 64, on which the batch fits with the drafter."""
+    """The smallest power of two of GPUs, up to 64, on which the batch fits with the drafter, its
+    attention groups and the ways that experts divide staying as they are.
+    """
     for tp in (2, 4, 8, 16, 32, 64):
+        if tp <= setup.tp or tp % setup.attention_dp or tp % setup.ep:
+            continue
         wider = replace(setup, tp=tp, draft_tp=tp)
-        if tp > setup.tp and not bill_of(wider, context, batch).shortfall_bytes:
+        if not bill_of(wider, context, batch).shortfall_bytes:
             return tp
     return None
 
@@ -135,13 +147,22 @@ def memory(scenario: Scenario) -> Answer:
     return Answer(
         command="memory",
         value=Memory(tuple(bills), tuple(arms)),
-        table=table_of(COLUMNS, records),
+        table=table_of(COLUMNS, records, (SERVED_BY,)),
         view=_view(scenario, bills, arms, asked),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=scenario.notes,
+        notes=(*scenario.notes, *_grouped(scenario.setups)),
         ok=not any(bill.shortfall_bytes for bill in bills),
     )
+
+
+def _grouped(setups: Sequence[Setup]) -> Iterator[str]:
+    """A note for each number of attention groups: sequences are not on every GPU."""
+    for groups in dict.fromkeys(s.attention_dp for s in setups if s.attention_dp > 1):
+        yield (
+            f"attention-dp {groups}: a GPU holds one in {groups} of the sequences; "
+            "the target's KV per sequence is on a GPU that holds it"
+        )
 
 
 def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
@@ -150,6 +171,7 @@ def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
         "target": setup.target.name,
         "hardware": setup.hardware.name,
         "tp": setup.tp,
+        **serving_cells(setup.serving),
         "batch": int(asked),
         "fits": not bill.shortfall_bytes,
     }
@@ -157,15 +179,15 @@ def _record(setup: Setup, bill: MemoryBill, asked: float) -> dict[str, Scalar]:
 
 def _view(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
     if len(bills) > 1:
-        setup_names = ("target", "draft", "hardware", "tp", "context", "draft_weights_bytes")
+        places = ("target", "draft", "hardware", "tp", *varied(scenario.setups))
         batches = ("largest_batch_plain", "largest_batch", "sequences_lost", "shortfall_bytes")
-        rows = Rows(columns=(*setup_names, *batches))
-        told = Facts(tuple(_arm_facts(arms, several=True)))
+        rows = Rows(columns=(*places, "context", "draft_weights_bytes", *batches))
+        told = Facts(tuple(_arm_facts(arms, telling(scenario.setups))))
         return View(title="Memory of the drafter", sections=(rows, told))
     bill, setup = bills[0], scenario.setups[0]
-    sections = [Facts(tuple(_facts(bill)))]
+    sections = [Facts(tuple(_facts(bill, setup)))]
     if arms:
-        sections.append(Facts(tuple(_arm_facts(arms, several=False))))
+        sections.append(Facts(tuple(_arm_facts(arms, None))))
     verdict = _misfit(bill, setup, asked) if bill.shortfall_bytes else ()
     caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
     return View(
@@ -199,10 +221,12 @@ def sequences_words(bill: MemoryBill) -> str:
     )
 
 
-def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
+def _facts(bill: MemoryBill, setup: Setup) -> list[tuple[str, str]]:
     shown = "driver shows" if bill.memory_basis == "driver" else "label says"
     plain = bill.largest_batch_plain
     lost = bill.sequences_lost / plain if plain else None
+    groups = setup.attention_dp
+    held = f", one in {groups} of them on a GPU" if groups > 1 else ""
     return [
         (
             "usable",
@@ -212,7 +236,7 @@ def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
             ),
         ),
         ("target weights", people(bill.target_weights_bytes, "B")),
-        ("target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence"),
+        ("target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence{held}"),
         ("drafter weights", people(bill.draft_weights_bytes, "B")),
         (
             "drafter KV",
@@ -227,9 +251,15 @@ def _facts(bill: MemoryBill) -> list[tuple[str, str]]:
     ]
 
 
-def _arm_facts(arms: list[Arms], *, several: bool) -> Iterator[tuple[str, str]]:
+def _arm_facts(
+    arms: list[Arms], apart: Callable[[Serving], str] | None
+) -> Iterator[tuple[str, str]]:
+    """The arms, with `apart` one of several setups each."""
     for arm in arms:
-        of = f"{arm.hardware}, {people(arm.context, 'tokens')}, " if several else ""
+        of = ""
+        if apart:
+            place = (arm.hardware, apart(arm.serving), people(arm.context, "tokens"))
+            of = "".join(f"{word}, " for word in place if word)
         yield (
             f"{of}alpha {arm.alpha:g}, k={arm.k}",
             f"{arm.at_equal_batch:.3f}x at equal batch {arm.largest_batch_plain:,}; "

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from specplan.domain.drafter import Drafter, ModelDrafter, RatioDrafter
+import numpy as np
+
+from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter, RatioDrafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
-from specplan.domain.measurement import HeldOut, Host, Measurement
+from specplan.domain.measurement import RATIO, HeldOut, Host, Measurement
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError
-from specplan.questions.timed import FREE, Known, alike
+from specplan.questions.timed import FREE, Known, alike, on_gpu_alone
 
 KERNELS = frozenset({"gemm", "attention", "experts"})
 
@@ -40,7 +42,8 @@ class Bench(Protocol):
 class Predicted:
     """A row beside its predictions: seconds, for a round its cost in plain steps (tau / speedup).
     `held_out` is absent where every known constant met the row; without `fitted`, `missing` says
-    what stood in the way. `sparse` says that the target has experts.
+    what stood in the way. `sparse` says that the target has experts, `since` from which version on
+    the engine has the habits that were taken.
     """
 
     row: Measurement
@@ -49,6 +52,7 @@ class Predicted:
     fitted: float | None = None
     held_out: float | None = None
     missing: str = ""
+    since: str | None = None
 
 
 def predict(row: Measurement, bench: Bench) -> Predicted:
@@ -77,16 +81,14 @@ def _predicted(rows: tuple[Measurement, ...], bench: Bench) -> Iterable[Predicte
     """Of rows that are alike but for their load."""
     try:
         known = known_of(rows, bench)
+        since = known.release.since if known.release else None
         sparse = known.target is not None and bool(known.target.expert_groups)
         fitted: Sequence[float] = known.figures().tolist()
-        unseen = unseen_by(known, bench.held)
-        held_out: Sequence[float | None] = [None] * len(rows)
-        if unseen is not None:
-            held_out = fitted if unseen is known else unseen.figures().tolist()
+        held_out = _held_out(known, bench.held)
     except SpecplanError as error:
         return [Predicted(row, measured(row), missing=error.what) for row in rows]
     return [
-        Predicted(row, measured(row), sparse, own, other)
+        Predicted(row, measured(row), sparse, own, other, since=since)
         for row, own, other in zip(rows, fitted, held_out, strict=True)
     ]
 
@@ -96,9 +98,6 @@ def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:
     row = rows[0]
     engine = bench.engine(row.engine)
     release = engine.release(row.version)
-    if release is not None and row.kind != "tpot":
-        # Only a server spends host time on each request: steps and rounds are timed on a batch.
-        release = replace(release, host_per_sequence=0.0)
     target = bench.model(row.target) if row.target else None
     return Known(rows, bench.hardware(row.gpu), engine, release, target, _drafter(row, bench))
 
@@ -106,21 +105,36 @@ def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:
 def _drafter(row: Measurement, bench: Bench) -> Drafter:
     if row.draft is None:
         return RatioDrafter(0.0)
+    if row.draft.startswith(RATIO):
+        return DRAFTERS["ratio"](row.draft.removeprefix(RATIO))
     return FREE.get(row.draft) or ModelDrafter(bench.model(row.draft))
 
 
-def unseen_by(known: Known, held: HeldOut) -> Known | None:
+def _held_out(known: Known, held: HeldOut) -> Sequence[float | None]:
+    """Figures of constants that have not met the rows; of several, the farthest from each row."""
+    others = [one.figures() for one in unseen_by(known, held)]
+    if not others:
+        return [None] * len(known.rows)
+    figures, truth = np.stack(others), np.array([measured(row) for row in known.rows])
+    farthest = np.argmax(np.abs(figures / truth - 1), axis=0)
+    chosen: list[float] = np.take_along_axis(figures, farthest[np.newaxis], axis=0)[0].tolist()
+    return chosen
+
+
+def unseen_by(known: Known, held: HeldOut) -> tuple[Known, ...]:
     """The same with constants that have not met the rows: themselves where no fit ever did (rows
-    without a fold, rounds that host times were not fitted to), none where every fit did.
+    without a fold, rounds that host times were not fitted to), none where every fit did. A step
+    that is a sum of kernels has one shape in this fold and one in that: each fold's constants.
     """
     row = known.row
-    if row.fold is None:
-        return known
-    if row.kind in KERNELS:
+    if row.kind in KERNELS and row.fold is not None:
         engine = held.unseen(known.engine, row)
-        return replace(known, engine=engine) if engine else None
-    host = held.host(row.engine, row.fold)
-    return known if host is None else replace(known, release=_hosted(known.release, host))
+        return (replace(known, engine=engine),) if engine else ()
+    if row.kind == "step" and on_gpu_alone(row):
+        engines = held.each_fold(known.engine, row.gpu)
+        return tuple(replace(known, engine=engine) for engine in engines) or (known,)
+    host = held.host(row.engine, row.fold) if row.fold is not None else None
+    return (known,) if host is None else (replace(known, release=_hosted(known.release, host)),)
 
 
 def _hosted(release: Release | None, host: Host) -> Release | None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Chunk, Column, Lines, Pivot, Table, View
-from specplan.domain.scenario import Scenario, Setup
+from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds, tokens_table
@@ -33,6 +33,7 @@ from specplan.questions.grids import (
     whole,
 )
 from specplan.questions.memory import MemoryBill, bill_of, memory_line
+from specplan.questions.servings import SERVED_BY, SERVING_NAMES, told_once
 from specplan.questions.weigh import lengths
 
 COLUMNS = (
@@ -55,6 +56,11 @@ COLUMNS = (
     Column("fits", "", "fits", "flag", "whether it fits, with the drafter if k > 0"),
 )
 
+BLOCKS = (
+    *("target", "draft", "hardware", "tp", "draft_tp", *SERVING_NAMES),
+    *("dtype", "draft_dtype", "kv_dtype", "context"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
@@ -63,6 +69,7 @@ class Drafting:
     target: str
     draft: str
     hardware: str
+    serving: Serving
     cost_ratio: float
     memory: MemoryBill
 
@@ -90,7 +97,9 @@ def sweep(scenario: Scenario) -> Answer:
     return Answer(
         command="sweep",
         value=Sweep(rows, drafting),
-        table=Table(columns=COLUMNS, rows=rows, chunks=lambda: _chunks(scenario)),
+        table=Table(
+            columns=COLUMNS, aside=(SERVED_BY,), rows=rows, chunks=lambda: _chunks(scenario)
+        ),
         view=_view(scenario, drafting),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
@@ -163,6 +172,7 @@ def _drafting(setup: Setup, scenario: Scenario) -> Drafting:
         target=setup.target.name,
         draft=setup.draft.label,
         hardware=setup.where,
+        serving=setup.serving,
         cost_ratio=cost_ratio(setup, context),
         memory=bill_of(setup, context + scenario.growth),
     )
@@ -182,17 +192,34 @@ def _view(scenario: Scenario, drafting: tuple[Drafting, ...]) -> View:
     pivot = Pivot(
         across="k",
         down=("batch", "alpha"),
-        blocks=("target", "draft", "hardware", "tp", "dtype", "draft_dtype", "kv_dtype", "context"),
+        blocks=BLOCKS,
         cell="speedup",
         turn="verify_bound_by",
         best="best_k",
         misfit="fits",
     )
-    told = Lines(tuple(line for d in drafting for line in _lines(d, several=len(drafting) > 1)))
+    told = Lines(tuple(_told(scenario.setups, drafting)))
     return View(title="Speedup over plain decoding", caption=(caption,), sections=(pivot, told))
 
 
-def _lines(d: Drafting, *, several: bool) -> Iterator[str]:
-    of = f"{d.draft} for {d.target} on {d.hardware}: " if several else ""
-    yield f"{of}draft/target cost ratio at batch 1: {d.cost_ratio:.2f}"
-    yield f"{of}drafter {memory_line(d.memory)}"
+def _told(setups: tuple[Setup, ...], drafting: tuple[Drafting, ...]) -> Iterator[str]:
+    """What drafting costs in each setup; what its servings agree on is said once."""
+    groups: dict[tuple[object, ...], list[Drafting]] = {}
+    for s, one in zip(setups, drafting, strict=True):
+        types = (s.dtype, s.draft_dtype, s.kv_dtype)
+        place = (s.target.name, s.draft.label, s.hardware.name, s.tp, s.draft_tp, *types)
+        groups.setdefault(place, []).append(one)
+    for group in groups.values():
+        for say in (_ratio_words, _memory_words):
+            of = f"{group[0].draft} for {group[0].target} on {group[0].hardware}"
+            for served, line in told_once([(one.serving, say(one)) for one in group]):
+                words = f"{of}, {served}: " if served else f"{of}: "
+                yield f"{words if len(drafting) > 1 else ''}{line}"
+
+
+def _ratio_words(one: Drafting) -> str:
+    return f"draft/target cost ratio at batch 1: {one.cost_ratio:.2f}"
+
+
+def _memory_words(one: Drafting) -> str:
+    return f"drafter {memory_line(one.memory)}"

@@ -151,7 +151,7 @@ def _step(known: Known) -> FloatArray:
 def _tpot(known: Known) -> FloatArray:
     batch, isl, osl = (known.column(name) for name in ("batch", "isl", "osl"))
     gpu_s = tpot_gpu_s(_terms(known), known.silicon, batch=batch, isl=isl, osl=osl)
-    return _with_host(known, gpu_s)
+    return _with_host(known, gpu_s, requests=batch)
 
 
 def _terms(known: Known) -> tuple[Term, ...]:
@@ -159,12 +159,12 @@ def _terms(known: Known) -> tuple[Term, ...]:
     return forward_terms(setup.target, target_layout(setup), known.silicon.small)
 
 
-def _with_host(known: Known, gpu_s: FloatArray) -> FloatArray:
-    """A plain step with the host time that the GPU waits for."""
+def _with_host(known: Known, gpu_s: FloatArray, requests: FloatArray | float = 0.0) -> FloatArray:
+    """A plain step with the host time that the GPU waits for, that of a server's requests too."""
     release = known.release
     if release is None:
         raise Refused(f"{known.engine.name} states no host times")
-    host_s = release.host + release.host_per_sequence * known.column("batch")
+    host_s = release.host + release.host_per_sequence * requests
     return np.maximum(gpu_s, host_s) if release.host_hidden else gpu_s + host_s
 
 
@@ -178,8 +178,6 @@ def round_of(known: Known) -> EngineRound:
     drafted, passes = known.column("tokens") - 1, known.column("k")
     if known.row.draft == NGRAM:
         drafted = fires(known.column("tau"), passes) * passes
-    if known.drafter.model is None:
-        passes = 0 * passes
     return engine_round(
         known.setup, known.column("context"), known.column("batch"), drafted, passes
     )

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from specplan.domain.answer import Answer
+from specplan.domain.answer import SEPARATOR, Answer
 from specplan.render.cells import shown
 from specplan.render.grid import Cell, Element, Grid, Pairs, Prose, Row, Style
 from specplan.render.layout import elements
@@ -59,8 +59,9 @@ def _head(answer: Answer, edge: int) -> Iterator[Line]:
         yield [(title, "title"), (" " * gap, ""), basis]
     elif title:
         yield [(title, "title")]
-        if says:
-            yield [(" " * max(0, edge - columns(says)), ""), basis]
+        parts = [says] if columns(says) <= edge else says.split(SEPARATOR)
+        for part in filter(None, parts):
+            yield [(" " * max(0, edge - columns(part)), ""), (part, "basis")]
     for text in answer.view.caption:
         yield [(shown(text), "dim")]
 

@@ -5,7 +5,7 @@ A card's `accept: {SC003: reason}` turns that warning into a note; errors cannot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from specplan.domain.card import Dtype, Source
@@ -26,6 +26,7 @@ from specplan.units import significant
 
 RIDGE_BAND = (20.0, 2000.0)  # FLOP/B of 16-bit products: A100 153, L4 403, MI355X 315
 FP8_BAND = (1.0, 2.1)  # dense FP8 over 16-bit rate; L40S states 2.02
+ENGINE_FIGURES = ("expert_overlap", "small", "kernels", "releases")
 SIXTEEN_BITS = (Dtype.BF16, Dtype.FP16)
 
 UNSOURCED = Rule(
@@ -110,23 +111,33 @@ def check_model(card: Model, *, overrides: bool = False) -> list[Finding]:
     return _accepted(card, [f for f in found if f])
 
 
-def check_engine(card: Engine, *, overrides: bool = False) -> list[Finding]:
-    """What the rules say of an engine: its constants are sourced by group."""
-    stated = [name for name in ("small", "kernels", "releases") if getattr(card, name)]
+def check_engine(
+    card: Engine, *, overrides: bool = False, stated: Collection[str] | None = None
+) -> list[Finding]:
+    """What the rules say of an engine: its constants are sourced by group. Of one that was
+    completed by the engine that it follows, `stated` are the keys of its own file.
+    """
+    owed = [
+        name
+        for name in ENGINE_FIGURES
+        if getattr(card, name) not in (None, ()) and (stated is None or name in stated)
+    ]
     found = [
-        *(unsourced((name,), card.sources) for name in stated),
+        *(unsourced((name,), card.sources) for name in owed),
         override(card, overrides=overrides),
     ]
     return _accepted(card, [f for f in found if f])
 
 
-def check_card(card: Card, *, overrides: bool = False) -> list[Finding]:
-    """What the rules say of a card of any kind."""
+def check_card(
+    card: Card, *, overrides: bool = False, stated: Collection[str] | None = None
+) -> list[Finding]:
+    """What the rules say of a card of any kind whose file has the keys `stated`."""
     if isinstance(card, Hardware):
         return check_hardware(card, overrides=overrides)
     if isinstance(card, Model):
         return check_model(card, overrides=overrides)
-    return check_engine(card, overrides=overrides)
+    return check_engine(card, overrides=overrides, stated=stated)
 
 
 def numeric_keys(card: Card) -> Iterator[KeyPath]:

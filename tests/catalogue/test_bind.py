@@ -172,6 +172,12 @@ KEYS = [
         "gated: true",
         "f.yaml:12:12: missing key 'width' in mlp",
     ),
+    (
+        "hardware/1",
+        "title: A GPU\nvendor: acme\n",
+        "",
+        "f.yaml:1:1: missing keys 'title', 'vendor'",
+    ),
 ]
 HEADERS = [
     (
@@ -310,7 +316,8 @@ VALUES = [
         "hardware/1",
         "name: gpu",
         "name: My GPU",
-        "f.yaml:2:7: name 'My GPU' is malformed; expected text like ^[a-z0-9][a-z0-9._-]{0,63}$",
+        "f.yaml:2:7: name 'My GPU' is malformed; "
+        "expected a name such as h100-sxm: a-z, 0-9 and . _ -, at most 64 of them",
     ),
     (
         "hardware/1",

@@ -62,6 +62,44 @@ def test_ways_to_write_the_same(read, text):
     assert read(text) == read(f"{HEADER}\n{GOOD}\n")
 
 
+@pytest.mark.parametrize("written", ["12,us", "0.012,ms", "12000,ns", "1.2e1,us"])
+def test_a_time_in_another_unit(read, written):
+    (row,) = read(f"{HEADER}\n{GOOD.replace('1.2e-05,s', written)}\n")
+    assert (row.value, row.unit) == (1.2e-05, "s")
+
+
+def test_a_time_below_nothing_in_another_unit(read):
+    with pytest.raises(InputError, match="value -12 is implausible"):
+        read(f"{HEADER}\n{GOOD.replace('1.2e-05,s', '-12,us')}\n")
+
+
+ROUND = "round,mine,vllm,h100-sxm,1,llama-3.1-8b,{},8,5,2048,4,2.9,1.6,{}"
+ROUNDS = "kind,source,engine,gpu,gpus,target,draft,batch,tokens,context,k,tau,value,unit"
+
+
+@pytest.mark.parametrize("draft", ["ratio:0.05", "ratio:.1", "ratio:10", "ngram", "qwen3-0.6b"])
+def test_ways_to_draft(read, draft):
+    (row,) = read(f"{ROUNDS}\n{ROUND.format(draft, 1)}\n")
+    assert row.draft == draft
+
+
+@pytest.mark.parametrize(
+    "draft", ["ratio:11", "ratio:", "ratio:-1", "ratio:1e3", "free:1", "Eagle"]
+)
+def test_no_way_to_draft(read, draft):
+    with pytest.raises(InputError) as caught:
+        read(f"{ROUNDS}\n{ROUND.format(draft, 1)}\n")
+    assert str(caught.value) == (
+        f"mine.csv:2:41: draft '{draft}' is malformed; "
+        "expected a model card, ngram, oracle, or a cost of 0 to 10 such as ratio:0.05"
+    )
+
+
+def test_a_round_is_no_time(read):
+    with pytest.raises(InputError, match="a round row in 'ms'; expected unit '1'"):
+        read(f"{ROUNDS}\n{ROUND.format('ngram', 'ms')}\n")
+
+
 def test_text_may_hold_commas(read):
     (row,) = read(f"{HEADER}\n{GOOD.replace('all is well', chr(34) + 'a, b' + chr(34))}\n")
     assert row.note == "a, b"
@@ -85,7 +123,8 @@ def test_nothing_but_a_header(read):
         (
             "1.2e-05",
             "12us",
-            "2:42: value: '12us' is not a number; expected a plain number such as 0.7 or 3.35e12",
+            "2:42: value: '12us' is not a number; expected a plain number such as 0.7 or 3.35e12; "
+            "its unit goes under unit",
         ),
         (",8,", ",,", "2:1: a gemm row without rows; expected dtype, rows, n, inner in every row"),
         (",s,", ",1,", "2:1: a gemm row in '1'; expected unit 's'"),
@@ -101,7 +140,18 @@ def test_nothing_but_a_header(read):
         ("mine", '"m,ine","vllm', "2:1: a quoted cell goes on; expected one row per line, as CSV"),
         ("mine", "mi\tne", "2:8: invisible character \\x09; separate cells by commas"),
         ("mine", "mi\u202ene", "2:8: invisible character \\u202e; remove it"),
-        ("h100-sxm", "H100 SXM", "2:16: gpu 'H100 SXM' is malformed; expected text like ^"),
+        ("h100-sxm", "H100 SXM", "2:16: gpu 'H100 SXM' is malformed; expected a name such as"),
+        (
+            "vllm",
+            "vllm@0.27",
+            "2:11: engine 'vllm@0.27' holds a version; write vllm, and 0.27 under version",
+        ),
+        (
+            ",s,",
+            ",min,",
+            "2:50: unit 'min' is not known; expected s, ms, us or ns for a time, "
+            "1 for the speedup of a round",
+        ),
     ],
 )
 def test_rows_that_are_refused(read, old, new, message):

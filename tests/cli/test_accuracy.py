@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
-from typed import answered, one_line
+from typed import ROOT, answered, one_line
+
+from specplan.domain.measurement import NEEDS
 
 HEADER = "kind,source,engine,gpu,dtype,rows,n,inner,value,unit,note"
 ROW = "gemm,mine,vllm,h100-sxm,bf16,8,4096,4096,1.5e-05,s,"
@@ -57,7 +60,37 @@ def test_the_worst_row_as_csv(capsys, mine):
 def test_rows_of_one_kind(capsys, mine):
     said = answered(capsys, ["accuracy", str(mine), "--kind", "round"])
     assert said.code == 0
-    assert said.out.startswith("0 of 0 measured rows predicted")
+    assert said.out.startswith("No rows to predict")
+    assert said.err == "specplan: no rows of kind round among the 4 given: they are gemm\n"
+
+
+def test_a_file_without_rows(capsys):
+    Path("none.csv").write_text(f"{HEADER}\n", encoding="utf-8")
+    said = answered(capsys, ["accuracy", "none.csv", "--worst", "3"])
+    assert (said.code, said.out.splitlines()[0][:18]) == (0, "No rows to predict")
+    assert said.err == "specplan: no rows: a file holds a header and one line per figure\n"
+
+
+def test_a_round_without_a_dtype_counts_once(capsys):
+    columns = "kind,source,engine,gpu,gpus,target,draft,batch,tokens,context,k,tau,value,unit"
+    row = "round,mine,vllm,h100-sxm,1,llama-3.1-8b,ratio:0.05,8,5,2048,4,2.9,1.6,1"
+    Path("one.csv").write_text(f"{columns}\n{row}\n", encoding="utf-8")
+    said = answered(capsys, ["accuracy", "one.csv", "-f", "json"])
+    assert [(group["engine"], group["n"]) for group in json.loads(said.out)["rows"]] == [
+        ("all", 1),
+        ("vllm", 1),
+    ]
+
+
+def test_the_rows_that_the_readme_shows(capsys):
+    readme = (ROOT / "measurements" / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```csv\n(.*?)```", readme, re.DOTALL)
+    Path("shown.csv").write_text(block, encoding="utf-8")
+    said = answered(capsys, ["accuracy", "shown.csv"])
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("2 of 2 measured rows predicted")
+    for kind, needs in NEEDS.items():
+        assert f"| `{kind}` | {' '.join(f'`{name}`' for name in needs)} |" in readme
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,10 @@ verify  whole pass  4.56 ms  100.0 %  14.2 GiB    4.91  memory
   plain step    4.56 ms (ideal 4.56 ms), MBU 100.0 %, MFU 0.3 %, memory
   verification  4.56 ms (ideal 4.56 ms), MBU 100.0 %, MFU 1.7 %, memory
   draft pass    0.76 ms (ideal 0.76 ms), MBU 100.0 %, MFU 0.3 %, memory
-  round         4 draft passes 3.04 ms + verification 4.56 ms = 7.6 ms, 1.67 plain steps for 3.36 tokens
+  drafting      4 passes, 3.04 ms
+  round         7.6 ms, 1.67 plain steps for 3.36 tokens
   ridge point   295 FLOP/B; verification 5
-"""  # noqa: E501 - as it is printed
+"""
 
 # Sums of the measured kernels of a Llama-3.1-8B bf16 step at context 2,048, batch 1, 16, 64, in ms
 # (aiconfigurator-core 0.12.0; no sampler, no host).
@@ -102,7 +103,10 @@ def test_a_chart_shows_the_passes_under_the_roof(capsys):
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
-        ("explain -t llama-3-8b -d free -g h100 -a 0.8 -k 1,2", "explain is about one point; "),
+        (
+            "explain -t llama-3-8b -d free -g h100 -a 0.8 -k 1,2",
+            "explain is about one point, not 2 of k; ",
+        ),
         ("explain -t llama-3-8b -d free -g h100,h200 -a 0.8 -k 1", "explain is about one setup"),
         (f"{POINT} -e vlm", "--engine: unknown engine 'vlm'; did you mean 'vllm'?"),
         (f"{POINT} -e vllm@0.1", "--engine: vllm 0.1 is older than its card goes; "),

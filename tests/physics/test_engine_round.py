@@ -73,9 +73,15 @@ def test_without_host_a_round_is_its_passes():
 
 
 def test_exposed_host_time_adds_to_a_step_and_to_a_round():
-    timing = timed(under(FREE, host=1e-3, round_host=3e-3, host_per_sequence=1e-5), batch=10.0)
-    assert float(timing.plain_s.item()) - gpu_s(FREE, 1, 10) == pytest.approx(1.1e-3, rel=1e-9)
-    assert float(timing.verify_s.item()) - gpu_s(FREE, 5, 10) == pytest.approx(3.1e-3, rel=1e-9)
+    timing = timed(under(FREE, host=1e-3, round_host=3e-3), batch=10.0)
+    assert float(timing.plain_s.item()) - gpu_s(FREE, 1, 10) == pytest.approx(1e-3, rel=1e-9)
+    assert float(timing.verify_s.item()) - gpu_s(FREE, 5, 10) == pytest.approx(3e-3, rel=1e-9)
+
+
+def test_host_time_of_requests_is_a_servers_and_not_a_rounds():
+    served, bare = (timed(under(FREE, host_per_sequence=each), batch=10.0) for each in (1e-3, 0.0))
+    assert served.round_s == bare.round_s
+    assert served.plain_s == bare.plain_s
 
 
 def test_hidden_host_time_shows_where_it_is_longer_than_the_gpus():

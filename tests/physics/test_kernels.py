@@ -81,9 +81,28 @@ def test_split_k_helps_where_few_tiles_are():
     assert whole == split_whole  # a split that costs a second is never chosen
 
 
-def test_time_never_falls_with_rows():
+def test_the_tile_that_rows_decide_on_is_not_the_cheapest():
+    """To 64 rows 200 tiles of 64 x 64, to 128 two rows of 64 x 128, then 128 x 128: by hand."""
+    for rows, tall, tiles, wide in (
+        (64, 64, 200, 64),
+        (65, 64, 200, 128),
+        (128, 64, 200, 128),
+        (129, 128, 200, 128),
+    ):
+        arithmetic = tiles / 100 * 2 * tall * wide * 1000 / 0.5e12
+        memory = (2 * 12_800_000 + rows * (2 * 1000 + 2 * 12_800)) / 0.8e12
+        expected = 2e-6 + (arithmetic**3 + memory**3) ** (1 / 3)
+        got = product_s([float(rows)], tiles="by-rows")
+        assert got == pytest.approx([expected], rel=1e-14), rows
+    for menu in ("small", "tiny"):  # both hold these three tiles and others
+        assert product_s([129.0], tiles=menu)[0] <= product_s([129.0], tiles="by-rows")[0]
+
+
+@pytest.mark.parametrize("tiles", ["medium", "by-rows"])
+def test_time_never_falls_with_rows(tiles):
     """A full wave can beat a part-filled one of fewer rows; the longest so far counts."""
-    times = np.array(product_s([float(m) for m in range(1, 700)], waves=1.0, edge=300.0))
+    rows = [float(m) for m in range(1, 700)]
+    times = np.array(product_s(rows, tiles=tiles, waves=1.0, edge=300.0))
     assert np.all(np.diff(times) >= 0)
 
 
@@ -136,6 +155,62 @@ def test_verification_adds_arithmetic_and_blocks_once_a_tile_of_queries_is_full(
 
     got = seconds(term, load(8, np.array([1, 4, 16]), 99_999), ON)
     assert got == pytest.approx([expected(1, 1.0), expected(4, 1.0), expected(16, 2.0)], rel=1e-14)
+
+
+def with_attention(**changed: object) -> Silicon:
+    """The same silicon, attention with other constants."""
+    kernel = replace(SIMPLE.attention[Dtype.BF16], **changed)  # type: ignore[arg-type]
+    return Silicon(
+        CHIP, replace(ENGINE, kernels=(replace(SIMPLE, attention={Dtype.BF16: kernel}),))
+    )
+
+
+def test_query_heads_of_a_kv_head_cost_a_call_where_the_card_says():
+    """4 of them a KV head: three beyond the first, in each of the 2 layers."""
+    term = Attend("a", 2, 32, 8, 128, None, Dtype.BF16)
+    at = load(np.array([1, 8]), 1, np.array([[10], [9000]]))
+    shared, plain = seconds(term, at, with_attention(group=2e-6)), seconds(term, at, ON)
+    np.testing.assert_allclose(shared - plain, 2 * 3 * 2e-6, rtol=1e-9)
+
+
+def test_arithmetic_of_queries_by_hand():
+    """One query's at a tenth of the peak beside memory and blocks; three added ones at half."""
+    term = Attend("a", 1, 256, 8, 128, 50, Dtype.BF16)
+    cache_s, blocks_s = 2 * 8 * 128 * 2 * 8 * 50 / 0.5e12, 3e-6 * 0.64
+    one = 4 * 256 * 128 * 8 * 50 / 1e14
+    on = with_attention(queries=0.1, cold=0.0)
+    for tokens, sharing, added_s in ((1, 2.0, 0.0), (4, 8.0, 3 * one / 0.5)):
+        inside = (blocks_s**2 * sharing, cache_s**2, (one / 0.1 + added_s) ** 2)
+        got = seconds(term, load(8, tokens, 99_999), on)
+        assert got == pytest.approx(10e-6 + np.sqrt(sum(inside)), rel=1e-14)
+
+
+def test_attention_waits_for_whole_waves_of_blocks():
+    """Caches on 100 units, memory time alone: 4 sequences of 8 KV heads in 3 parts leave 4 seats
+    of 100 empty, 25 of 4 in one part none, 26 of 4 fill a second wave by 4 of 100.
+    """
+    term = Attend("a", 1, 8, 8, 128, None, Dtype.BF16)
+    few = Attend("a", 1, 4, 4, 128, None, Dtype.BF16)
+    on = with_attention(waves=0.5, launch=0.0, block=0.0, cold=0.0)
+    ideal = with_attention(launch=0.0, block=0.0, cold=0.0)
+    cases = ((term, 4, 100 / 96), (few, 25, 1.0), (few, 26, 200 / 104))
+    for shape, batch, seats in cases:
+        at = load(batch, 1, 9000)
+        slower = seconds(shape, at, on) / seconds(shape, at, ideal)
+        assert slower == pytest.approx(1 + 0.5 * (seats - 1), rel=1e-14)
+
+
+def test_parts_of_a_cache_have_512_positions_or_more():
+    """One cache on 100 units: alone to 512 positions, 2 parts of 512 at 1,024, 32 from 16,384 on.
+    Between, a started part takes what a full one does: with all of memory time waiting, time is
+    that of the longest part.
+    """
+    term = Attend("a", 1, 1, 1, 128, None, Dtype.BF16)
+    on = with_attention(waves=1.0, launch=0.0, block=0.0, cold=0.0)
+    context = np.array([256.0, 512, 513, 1000, 1024, 16_384, 32_768])
+    longest = np.array([256.0, 512, 512, 512, 512, 512, 1024])
+    waited = 2 * 128 * 2 * 100 * longest / 0.5e12
+    np.testing.assert_allclose(seconds(term, load(1, 1, context), on), waited, rtol=1e-14)
 
 
 def test_latent_attention_by_hand():

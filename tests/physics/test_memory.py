@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import oracle
 import pytest
 import worlds
 
+from specplan.catalogue.store import Catalogue
+from specplan.domain.card import Dtype
+from specplan.domain.engine import Small
+from specplan.domain.model import Architecture, Model
+from specplan.domain.scenario import Setup
+from specplan.physics.experts import Route
+from specplan.physics.forward import Layout, forward_terms
 from specplan.physics.memory import USABLE_FRACTION, memory_bill
+from specplan.physics.work import Attend, AttendLatent, Term, load
+
+SMALL = Small(launches=3, launch=3e-6, memory=0.8, state=15e-6, sampler=40e-6, draft_sampler=20e-6)
+MODELS = [loaded.card for loaded in Catalogue().every(Model)]
+CARDS = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+SPLITS = [(8, 1, 1), (8, 2, 1), (8, 2, 8), (8, 4, 2), (8, 8, 1), (8, 8, 8), (16, 8, 4), (4, 4, 1)]
+"""GPUs, attention groups, ways that experts divide by number."""
 
 
 def bill(case: oracle.Case = worlds.PAIR, context: object = 1000, **changes: object):
@@ -92,3 +107,109 @@ def test_a_model_without_cache_is_bounded_by_its_state():
     found = bill(worlds.FREE, target=target, context=[10, 1_000_000])
     weights = 2 * (1000 + 3 * 64 * 64 + 3 * 64 + 64_000)
     assert found.largest.tolist() == [(9e9 - weights) // 1e6] * 2
+
+
+def laid(model: Model, gpus: int, groups: int, ep: int) -> Setup:
+    """A catalogued model in 16 bits on GPUs in attention groups; nothing drafts."""
+    base = replace(worlds.setup(worlds.PLAIN), dtype=Dtype.BF16, kv_dtype=Dtype.BF16)
+    return replace(base, target=model, tp=gpus, draft_tp=gpus, attention_dp=groups, ep=ep)
+
+
+def held(model: Model, gpus: int = 1, groups: int = 1, ep: int = 1) -> tuple[Term, ...]:
+    """What one of the GPUs runs in a pass."""
+    layout = Layout(dtype=Dtype.BF16, kv_dtype=Dtype.BF16, gpus=gpus, groups=groups, ep=ep)
+    return forward_terms(model, layout, SMALL)
+
+
+def unmultiplied(arch: Architecture) -> int:
+    """Norms, biases and an untied embedding: stored, and in no term."""
+    vectors = sum(block.repeat * block.vector_params(arch.hidden) for block in arch.blocks)
+    return vectors + arch.hidden + (0 if arch.tied_embeddings else arch.vocab * arch.hidden)
+
+
+def shared_params(model: Model, gpus: int = 1) -> float:
+    """Weights of a GPU of one group but for its experts."""
+    return sum(term.params for term in held(model, gpus) if not isinstance(term, Route))
+
+
+@CARDS
+@pytest.mark.parametrize(("gpus", "groups", "ep"), SPLITS)
+def test_weights_are_those_that_the_terms_of_one_gpu_hold(model, gpus, groups, ep):
+    """Terms also say what a group keeps on each of its GPUs (router, compressed latent, KV heads
+    and rows that do not divide), which the ideal form shares out: a group's excess is that of as
+    many GPUs without groups, none where each GPU is a group of its own.
+    """
+    wide = gpus // groups
+    excess = shared_params(model, wide) - shared_params(model) / wide
+    assert excess == 0 if wide == 1 else excess >= 0
+    in_terms = sum(term.params for term in held(model, gpus, groups, ep))
+    expected = in_terms - excess + unmultiplied(model.architecture) / wide
+    found = memory_bill(laid(model, gpus, groups, ep), 1000).target_bytes
+    assert found == pytest.approx(2 * expected, rel=1e-12)
+
+
+@CARDS
+@pytest.mark.parametrize(("gpus", "groups", "ep"), SPLITS)
+def test_the_cache_of_a_batch_is_what_the_terms_of_one_gpu_read(model, gpus, groups, ep):
+    contexts = np.array([100.0, 4096.0, 100_000.0])
+    setup = laid(model, gpus, groups, ep)
+    found = memory_bill(setup, contexts)
+    for batch in (1, 7, 8, 9, 100):
+        asked = load(-(-batch // groups), 1, contexts)
+        cached = (t for t in held(model, gpus, groups, ep) if isinstance(t, Attend | AttendLatent))
+        read = sum(term.traffic_bytes(asked) for term in cached)
+        state = -(-batch // groups) * model.state_bytes * groups / gpus
+        kept = found.needed_bytes(batch, drafted=False) - found.target_bytes
+        np.testing.assert_allclose(kept, read + state, rtol=1e-6)
+
+
+@CARDS
+def test_how_experts_divide_does_not_change_their_bytes(model):
+    bills = [memory_bill(laid(model, 8, 4, ep), 1000) for ep in (1, 2, 8)]
+    assert len({found.target_bytes for found in bills}) == 1
+    assert len({int(found.largest_plain) for found in bills}) == 1
+
+
+@CARDS
+@pytest.mark.parametrize("tp", [1, 2, 8])
+def test_one_group_is_tensor_parallel_alone(model, tp):
+    found = memory_bill(laid(model, tp, 1, tp), 1000)
+    assert found.target_bytes == model.resident_params * 2 / tp
+
+
+def grouped(case: oracle.Case, groups: int, context: float = 1000):
+    """The bill of a case whose GPUs attend in groups."""
+    return memory_bill(replace(worlds.setup(case), attention_dp=groups), context)
+
+
+def test_groups_by_hand():
+    # 4 GPUs in 2 groups: 2e9 over 2 GPUs, 1e8 a sequence over 2, every second sequence.
+    found = grouped(replace(worlds.PLAIN, tp=4), 2)
+    assert (found.target_bytes, float(found.target_sequence_bytes)) == (1e9, 0.5e8)
+    assert int(found.largest_plain) == 2 * 160  # 8e9 / 0.5e8
+    needed = [float(found.needed_bytes(batch, drafted=False)) for batch in (0, 1, 2, 3)]
+    assert needed == [1e9, 1.05e9, 1.05e9, 1.1e9]
+
+
+def test_a_drafter_keeps_every_sequence():
+    # 4 GPUs, each a group: 7e9 - 2e8 left; 1e8 for every fourth sequence, 1e7 for every one.
+    found = grouped(replace(worlds.PAIR, tp=4, draft_tp=1), 4)
+    assert int(found.largest_plain) == 4 * 70
+    # 48 in each group take 48 x 1.4e8 = 6.72e9; 0.08e9 are left, not enough for one more.
+    assert int(found.largest) == 4 * 48
+    # With 0.12e9 left one group has room for another sequence, and the drafter for two more.
+    more = grouped(
+        replace(worlds.PAIR, tp=4, draft_tp=1, memory=(6.72e9 + 2.2e9 + 0.12e9) / 0.9), 4
+    )
+    assert int(more.largest) == 4 * 48 + 2
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4, 8])
+@pytest.mark.parametrize("context", [17, 1000, 33_333])
+@pytest.mark.parametrize("drafted", [False, True])
+def test_the_largest_batch_of_groups_fits_and_the_next_does_not(groups, context, drafted):
+    found = grouped(replace(worlds.PAIR, tp=8, draft_tp=8), groups, context)
+    largest = float(found.largest if drafted else found.largest_plain)
+    assert largest > 0
+    assert float(found.needed_bytes(largest, drafted=drafted)) <= found.usable_bytes
+    assert float(found.needed_bytes(largest + 1, drafted=drafted)) > found.usable_bytes

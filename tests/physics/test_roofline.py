@@ -179,3 +179,10 @@ def test_simulated_routing_touches_as_many():
 def test_a_dense_model_reads_what_it_multiplies():
     assert read_params(TARGET, [1, 64, 1e6]).tolist() == [1e9] * 3
     assert read_params(MIXED, 1000) == MIXED.active_params
+
+
+def test_a_group_reads_the_cache_of_its_own_sequences():
+    """16 sequences in 8 groups of one GPU each: 2 a group, whole, of 1e8 bytes at 1,000 tokens."""
+    alone = one_pass(batch=16, tp=8, groups=8)
+    assert float(alone.traffic_bytes) == 2e9 / 8 + 2 * 1e8
+    assert float(one_pass(batch=17, tp=8, groups=8).traffic_bytes) == 2e9 / 8 + 3 * 1e8

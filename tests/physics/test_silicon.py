@@ -12,7 +12,11 @@ from specplan.domain.card import Dtype
 from specplan.domain.engine import Engine, Kernels
 from specplan.domain.hardware import Hardware
 from specplan.errors import Refused
+from specplan.physics.assumed import assumed as stood_in
+from specplan.physics.experts import Route
+from specplan.physics.moving import Exchange, State
 from specplan.physics.silicon import USUAL_L2_BYTES, USUAL_UNITS, Silicon, nearest
+from specplan.physics.work import Attend, AttendLatent, Matmul
 
 ON = Silicon(CHIP, ENGINE)
 OTHER = replace(CHIP, name="other")
@@ -25,7 +29,8 @@ def lacking(**parts: object) -> Silicon:
 
 
 def assumed(on: Silicon, *dtypes: Dtype) -> list[str]:
-    return list(on.assumed(dtypes or (Dtype.BF16,)))
+    products = [Matmul("product", 1, 8, 8, dtype) for dtype in dtypes or (Dtype.BF16,)]
+    return list(stood_in(products, on))
 
 
 def test_what_was_measured_here_is_assumed_of_nothing():
@@ -63,6 +68,34 @@ def test_a_dtype_without_kernels_takes_the_nearest():
     assert ON.gemm(Dtype.INT4) is ON.gemm(Dtype.FP16) is SIMPLE.gemm[Dtype.BF16]
     assert ON.attention(Dtype.FP8) is SIMPLE.attention[Dtype.BF16]
     assert ON.experts(Dtype.MXFP4) is SIMPLE.experts[Dtype.BF16]
+
+
+@pytest.mark.parametrize(
+    ("term", "sentences"),
+    [
+        (Attend("attention", 1, 8, 8, 128, None, Dtype.BF16), []),
+        (
+            Attend("attention", 1, 8, 8, 128, None, Dtype.FP8),
+            ["attention over fp8 caches assumed to reach the shares of bf16"],
+        ),
+        (
+            Route("experts", 1, 8, 8, 2, 64, 64, 3, 1, Dtype.MXFP4),
+            ["mxfp4 expert kernels assumed to reach the shares of bf16"],
+        ),
+        (
+            AttendLatent("attention", 1, 8, 512, 64, Dtype.BF16),
+            ["efficiency of latent attention is assumed: no table has it"],
+        ),
+        (State("state", 1, 64.0), ["time of recurrent layers is assumed: no table has it"]),
+        (Exchange("allreduce", 1, 64, 2), []),
+        (
+            Exchange("allreduce", 1, 64, 1024),
+            ["all-reduce over 1024 GPUs taken to be as fast as over 8"],
+        ),
+    ],
+)
+def test_what_stands_in_for_other_kernels(term, sentences):
+    assert list(stood_in([term, term], ON)) == sentences
 
 
 @pytest.mark.parametrize("dtype", Dtype)

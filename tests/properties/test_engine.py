@@ -181,11 +181,11 @@ def forward(setup: Setup, batch: int, tokens: int, context: float) -> oracle.For
             context,
             str(setup.dtype),
             str(setup.kv_dtype),
-            setup.engine.expert_overlap,
+            setup.engine.overlap,
             setup.tp,
             setup.attention_dp,
             setup.ep,
-            setup.engine.rereads_kv,
+            setup.engine.rereads,
         ),
         there,
     )
@@ -195,7 +195,7 @@ def step_of(setup: Setup, batch: object, tokens: object, context: object) -> Ste
     """The target's pass on the GPU."""
     on = Silicon(setup.hardware, setup.engine)
     terms = forward_terms(setup.target, target_layout(setup), on.small)
-    return gpu_step(terms, load(batch, tokens, context, setup.engine.expert_overlap), on)
+    return gpu_step(terms, load(batch, tokens, context, setup.engine.overlap), on)
 
 
 @FEW
@@ -252,6 +252,28 @@ def test_more_work_takes_no_less_time(setup):
     shape = len(CONTEXTS), len(BATCHES), len(tokens)
     time = np.broadcast_to(step_of(setup, batch, tokens, context).time_s, shape)
     for axis in range(3):
+        assert np.diff(time, axis=axis).min() >= -1e-12 * time.max(axis=None)
+
+
+@given(
+    made.chips(),
+    made.kernels(),
+    made.KV_DTYPES,
+    st.integers(1, 64),
+    st.integers(1, 16),
+    st.none() | st.integers(1, 5000),
+    st.integers(2, 40_000),
+)
+def test_a_row_of_neighbours_in_context_and_batch_takes_no_less_time(
+    chip, kernels, kv, heads, kv_heads, window, context
+):
+    """Where parts of a cache are added and where a wave is full the steps are fine."""
+    term = Attend("a", 1, heads, kv_heads, 128, window, kv)
+    contexts = np.concatenate([np.arange(context - 1.0, context + 2), 512 * np.arange(1.0, 40)])
+    contexts = np.unique(np.concatenate([contexts, contexts + 1]))[:, np.newaxis]
+    time = seconds(term, load(np.arange(1.0, 260), 1, contexts), silicon(chip, kernels))
+    time = np.broadcast_to(time, (len(contexts), 259))
+    for axis in range(2):
         assert np.diff(time, axis=axis).min() >= -1e-12 * time.max(axis=None)
 
 

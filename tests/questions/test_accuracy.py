@@ -27,7 +27,6 @@ from specplan.questions.ledger import (
     group_errors,
     groups_of,
     ledger,
-    usable,
 )
 from specplan.questions.predict import Predicted, predict, predict_all
 
@@ -110,6 +109,7 @@ def test_rows_that_assume_nothing_are_not_told_twice():
         (replace(PRODUCT, rows=513), []),
         (ATTENTION, ["batch from 8"]),
         (replace(ATTENTION, batch=7), ["batch below 8"]),
+        (replace(ATTENTION, tokens=4), ["several tokens"]),
     ],
 )
 def test_the_groups_of_kernels(row, names):
@@ -202,37 +202,57 @@ def test_kinds_that_the_shell_offers():
 
 def test_the_bands_that_ship_are_those_of_the_ledger():
     rounds = [row for row in packaged_rows() if row.kind == "round"]
-    found = usable(predict_all(rounds, BENCH))
-    assert kept_bands().bands == tuple(bands(group_errors(found)))
+    assert kept_bands().bands == tuple(bands(predict_all(rounds, BENCH)))
 
 
 def test_few_rounds_give_no_band():
-    enough = [off(ROUND, 0.1)] * 10
-    assert [(b.engine, b.experts, b.share, b.n) for b in bands(group_errors(enough))] == [
-        ("vllm", False, 0.1, 10)
-    ]
-    assert list(bands(group_errors(enough[:9]))) == []
-    assert list(bands(group_errors([off(PRODUCT, 0.1)] * 10))) == []
+    enough = [replace(off(ROUND, 0.1), since="0.6")] * 10
+    (band,) = bands(enough)
+    assert (band.engine, band.since, band.gpus) == ("vllm", "0.6", ("h100-sxm",))
+    assert (band.experts, band.share, band.n) == (False, 0.1, 10)
+    assert list(bands(enough[:9])) == []
+    assert list(bands([*enough[:5], *(replace(one, since="0.14") for one in enough[5:])])) == []
+    assert list(bands([replace(off(PRODUCT, 0.1), since="0.6")] * 10)) == []
+
+
+def test_a_row_without_a_dtype_counts_once():
+    (every, engine) = group_errors([off(replace(ROUND, dtype=None), 0.1)])
+    assert [one.group.engine for one in (every, engine)] == ["all", "vllm"]
+    assert [one.held_out.n for one in (every, engine)] == [1, 1]
 
 
 ASKED = {"hardware": "h100-sxm", "acceptance": 0.8, "draft": "ratio:0.05"}
 
 
 def test_an_answer_says_how_far_its_engine_was_off():
-    share = kept_bands().share("vllm", experts=False)
-    answer = best_k(scenario(target="llama-3.1-8b", engine="vllm", **ASKED))
+    share = kept_bands().share("vllm", "0.6", "h100-sxm", experts=False)
+    answer = best_k(scenario(target="llama-3.1-8b", engine="vllm@0.10", **ASKED))
     assert answer.basis.bands == {"speedup": (-share, share)}
     assert answer.basis.says == f"vLLM: an estimate, 9 of 10 within {100 * share:.0f} %"
 
 
 @pytest.mark.parametrize(
     ("target", "engine"),
-    [("llama-3.1-8b", "trtllm"), ("gpt-oss-20b", "vllm"), ("llama-3.1-8b", "roofline")],
+    [
+        ("llama-3.1-8b", "trtllm"),
+        ("gpt-oss-20b", "vllm@0.10"),
+        ("llama-3.1-8b", "vllm"),
+        ("llama-3.1-8b", "roofline"),
+    ],
 )
 def test_an_engine_that_was_not_measured_has_no_band(target, engine):
     answer = best_k(scenario(target=target, engine=engine, **ASKED))
     assert answer.basis.bands == {}
+    assert any("no band" in one for one in answer.basis.assumed) == (engine != "roofline")
     assert "9 of 10" not in answer.basis.says
+
+
+def test_an_accelerator_without_rounds_has_no_band():
+    asked = ASKED | {"hardware": "l4", "engine": "vllm@0.10"}
+    answer = best_k(scenario(target="qwen3-4b", **asked))
+    assert answer.basis.bands == {}
+    said = "no band: too few rounds of vllm 0.6 and later on l4 without experts were measured"
+    assert said in answer.basis.assumed
 
 
 def test_a_card_of_ones_own_has_no_band(tmp_path, monkeypatch):

@@ -17,6 +17,24 @@ def test_the_golden_pair_assumes_nothing():
     assert (basis().assumed, basis().extrapolated) == ((), ())
 
 
+def test_the_ideal_roofline_bounds_nothing_with_experts():
+    said = basis(target="gpt-oss-20b", draft="free")
+    assert (said.kind, said.says) == ("estimate", "ideal roofline: no bound with experts")
+    both = basis(target="gpt-oss-20b,llama-3-8b", draft="free")
+    assert (both.kind, both.says) == ("estimate", "ideal roofline: no bound with experts")
+    dense = basis(draft="free")
+    assert (dense.kind, dense.says) == ("bound", "ideal roofline: an upper bound")
+
+
+def test_a_head_made_for_another_target():
+    assert basis(target="llama-3.1-8b", draft="eagle3-llama-3.1-8b").assumed == ()
+    (note,) = basis(target="llama-3-70b", draft="eagle3-llama-3.1-8b").assumed
+    assert note == (
+        "eagle3-llama-3.1-8b joins hidden states 4,096 wide and those of llama-3-70b are 8,192: "
+        "it was made for another target"
+    )
+
+
 def test_two_vocabularies():
     (note,) = basis(draft="qwen3-0.6b").assumed
     assert note == (
@@ -39,7 +57,7 @@ def test_a_sequence_that_grows_beyond_training():
 def test_a_slower_rate_and_a_label():
     notes = basis(hardware="mi300x", dtype="int4").assumed
     assert notes == (
-        "every weight of llama-3-8b is int4, embeddings and head included",
+        "every weight of llama-3-8b is taken as int4, embeddings and head included",
         "mi300x runs int4 weights of llama-3-8b at its bf16 rate",
         "mi300x: memory is its label; what the driver shows may differ",
     )

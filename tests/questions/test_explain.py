@@ -165,8 +165,39 @@ def test_marks_lie_under_the_roof():
 def test_facts_name_every_pass():
     (facts,) = (s for s in explain(point(SETUP)).view.sections if isinstance(s, Facts))
     assert [name for name, _ in facts.pairs] == [
-        *("plain step", "verification", "draft pass", "round", "ridge point"),
+        *("plain step", "verification", "draft pass", "drafting", "round", "ridge point"),
     ]
+
+
+def test_without_k_the_best_is_explained():
+    scenario = replace(point(SETUP), k=())
+    assert explain(scenario).value.k == best_k(scenario).value.choice.k > 0
+
+
+def test_what_makes_verification_longer_than_a_plain_step():
+    value = explain(point(replace(SETUP, release=replace(BARE, round_host=3e-3)))).value
+    assert value.longer[0] == ("host", 3e-3)
+    rest = sum(seconds for _, seconds in value.longer)
+    assert rest == pytest.approx(value.verify.time_s - value.plain.time_s, rel=1e-9)
+    assert list(value.longer) == sorted(value.longer, key=lambda term: -term[1])
+
+
+def test_a_head_that_fuses_does_so_once_a_round():
+    head = ModelDrafter(STORE.model("eagle3-llama-3.1-8b").card)
+    answer = explain(point(replace(SETUP, draft=head)))
+    rows = list(answer.table.records())
+    (fuse,) = (row for row in rows if row["pass"] == "fuse")
+    value = answer.value
+    assert fuse["time_s"] == value.fuse_s > 0
+    per_pass = sum(row["time_s"] for row in rows if row["pass"] == "draft")
+    assert value.draft_s == pytest.approx(4 * per_pass + value.fuse_s, rel=1e-12)
+
+
+def test_mfu_is_of_the_peaks_that_a_pass_computes_at():
+    """An fp8 body at twice the rate of its bf16 head: never above 1, whatever the batch."""
+    for batch in (1.0, 64.0, 4096.0):
+        value = explain(point(FP8_FREE, batch=batch)).value
+        assert 0 < value.plain.mfu < value.verify.mfu < 1
 
 
 @pytest.mark.parametrize("axis", ["batch", "context", "k"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from engine_worlds import ENGINE
 
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype, Source
@@ -14,6 +15,7 @@ from specplan.domain.model import Architecture, Model
 from specplan.rules import Finding
 from specplan.rules.cards import (
     CARD_RULES,
+    check_engine,
     check_hardware,
     check_model,
     covering,
@@ -332,3 +334,13 @@ def test_packaged_cards_have_sources_and_no_warnings(loaded):
     for finding in found:
         where = loaded.document.where(finding.path)
         assert where.line > 1, f"{finding} leads nowhere in the file"
+
+
+def test_an_engine_owes_sources_for_what_it_states_itself():
+    bare = replace(ENGINE, expert_overlap=0.5, sources=(source("follows"),))
+    keys = ["expert_overlap", "small", "kernels", "releases"]
+    assert [f.message for f in check_engine(bare)] == [f"no source covers {key}" for key in keys]
+    assert check_engine(bare, stated={"schema", "name", "follows"}) == []
+    (found,) = check_engine(bare, stated={"name", "follows", "releases"})
+    assert (found.rule, found.path) == ("SC001", ("releases",))
+    assert check_engine(replace(bare, expert_overlap=None), stated={"expert_overlap"}) == []

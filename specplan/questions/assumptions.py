@@ -1,0 +1,87 @@
+"""What a setup's figures rest on beside its cards, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from specplan.domain.card import Dtype
+from specplan.domain.model import Model
+from specplan.domain.scenario import Setup
+from specplan.physics.assumed import assumed
+from specplan.physics.engine_round import draft_layout, target_layout
+from specplan.physics.forward import forward_terms
+from specplan.physics.silicon import Silicon
+
+
+def assumptions(setup: Setup) -> Iterable[str]:
+    """What the physics had to assume to price a setup, in sentences."""
+    bound = setup.engine.kind == "bound"
+    models = [(setup.target, setup.dtype)]
+    if setup.draft.model:
+        models.append((setup.draft.model, setup.draft_dtype))
+    yield from _stored(setup, models)
+    for model, _ in models:
+        if model.architecture is None and model.stored_params is None:
+            yield f"{model.name} is taken to store what it multiplies: its card says no more"
+    yield from _uneven(setup)
+    if bound and (setup.tp > 1 or setup.draft_tp > 1):
+        yield f"tp {setup.tp} without the cost of communication"
+    if not bound:
+        yield from _stand_ins(setup)
+    yield from _pairing(setup)
+    if setup.hardware.memory_basis == "label":
+        yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
+
+
+def _stored(setup: Setup, models: Iterable[tuple[Model, Dtype]]) -> Iterator[str]:
+    """How weights are multiplied that are stored in few bits, or without a rate of their own."""
+    for model, stored in models:
+        compute, name = setup.hardware.compute_dtype(stored), model.name
+        if compute != stored or stored.bytes_per_element < 2:
+            yield f"{setup.hardware.name} runs {stored} weights of {name} at its {compute} rate"
+        if stored.bytes_per_element < 2 and setup.engine.kind == "bound":
+            yield f"every weight of {name} is taken as {stored}, embeddings and head included"
+
+
+def _stand_ins(setup: Setup) -> Iterator[str]:
+    """What stands in for measurements of the engine's kernels and of its rounds."""
+    silicon = Silicon(setup.hardware, setup.engine)
+    terms = forward_terms(setup.target, target_layout(setup), silicon.small)
+    if setup.draft.model:
+        terms += forward_terms(setup.draft.model, draft_layout(setup), silicon.small)
+    yield from assumed(terms, silicon)
+    if setup.band is None:
+        yield f"no band: too few rounds {_measured(setup)} were measured"
+
+
+def _measured(setup: Setup) -> str:
+    """What rounds a band would be of."""
+    engine = setup.engine.name
+    since = f" {setup.release.since} and later" if setup.release else ""
+    sparse = "with" if setup.target.expert_groups else "without"
+    return f"of {engine}{since} on {setup.hardware.name} {sparse} experts"
+
+
+def _uneven(setup: Setup) -> Iterable[str]:
+    """Heads that do not divide over the GPUs: the physics shares them out, engines refuse."""
+    for model, tp in ((setup.target, setup.tp), (setup.draft.model, setup.draft_tp)):
+        blocks = model.architecture.blocks if model and model.architecture else ()
+        odd = {b.attention.heads for b in blocks if b.attention and b.attention.heads % tp}
+        if odd and model:
+            yield f"tp {tp} does not divide the {max(odd)} heads of {model.name}: engines refuse"
+
+
+def _pairing(setup: Setup) -> Iterable[str]:
+    """A pair that no engine would run: states or tokens of one mean nothing to the other."""
+    target = setup.target.architecture
+    draft = setup.draft.model.architecture if setup.draft.model else None
+    if target and draft and draft.fuse and target.hidden != draft.hidden:
+        yield (
+            f"{setup.draft.label} joins hidden states {draft.hidden:,} wide and those of "
+            f"{setup.target.name} are {target.hidden:,}: it was made for another target"
+        )
+    if target and draft and not draft.fuse and target.vocab != draft.vocab:
+        yield (
+            f"{setup.draft.label} drafts from {draft.vocab:,} tokens and {setup.target.name} has "
+            f"{target.vocab:,}: engines want one vocabulary"
+        )

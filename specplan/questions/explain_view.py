@@ -1,0 +1,143 @@
+"""One point taken apart, as people see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from specplan.domain.answer import Chart, Curve, Facts, Lines, Mark, Rows, View
+from specplan.domain.scenario import Scenario, Setup
+from specplan.questions.common import dtype_words, percent, times
+from specplan.units import people
+
+MOST = 3  # terms named that make verification longer than a plain step
+SHOWN = ("pass", "term", "time_s", "share", "traffic_bytes", "intensity", "bound_by")
+
+
+@dataclass(frozen=True, slots=True)
+class PassFigures:
+    """One pass as a whole: seconds here and in the ideal roofline; MBU and MFU of its GPU, the
+    latter against the peak of each dtype that it computes in.
+    """
+
+    time_s: float
+    ideal_s: float
+    mbu: float
+    mfu: float
+    flops_per_s: float
+    intensity: float
+    bound_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A round of k drafts beside a plain step. `waits_s` is what neither traffic nor arithmetic
+    at the card's own rates accounts for; `longer` are the terms that verification spends more on
+    than a plain step, in seconds; `paid_alone` is what a plain step pays and verification
+    does not, where that takes the speedup above the tokens of a round.
+    """
+
+    k: int
+    tokens_per_round: float
+    speedup: float
+    ideal_speedup: float
+    plain: PassFigures
+    verify: PassFigures
+    draft: PassFigures | None
+    passes: int
+    draft_s: float
+    fuse_s: float
+    round_s: float
+    waits_s: float
+    ridge: float
+    longer: tuple[tuple[str, float], ...]
+    paid_alone: str | None
+
+
+def explained(scenario: Scenario, setup: Setup, value: Explained) -> View:
+    """What people see."""
+    (batch,), (context,), (acceptance,) = scenario.batch, scenario.context, scenario.acceptance
+    return View(
+        title=f"{times(value.speedup)} at k = {value.k}, taken apart",
+        caption=(
+            f"{setup.label}, {dtype_words(setup)}",
+            f"batch {batch:,.0f}, context {people(context, 'tokens')}, acceptance {acceptance}",
+        ),
+        sections=(
+            Rows(columns=SHOWN),
+            Facts(tuple(_facts(value))),
+            Lines(tuple(_difference(value)), wrap=True),
+        ),
+        chart=_chart(setup, value),
+    )
+
+
+def _facts(value: Explained) -> Iterator[tuple[str, str]]:
+    passes = {"plain step": value.plain, "verification": value.verify}
+    if value.draft:
+        passes["draft pass"] = value.draft
+    for name, figures in passes.items():
+        yield (
+            name,
+            f"{people(figures.time_s, 's')} (ideal {people(figures.ideal_s, 's')}), "
+            f"MBU {percent(figures.mbu)}, MFU {percent(figures.mfu)}, {figures.bound_by}",
+        )
+    fused = f", {people(value.fuse_s, 's')} of it to fuse" if value.fuse_s else ""
+    yield "drafting", f"{value.passes} passes, {people(value.draft_s, 's')}{fused}"
+    yield (
+        "round",
+        f"{people(value.round_s, 's')}, {value.round_s / value.plain.time_s:.2f} plain steps for "
+        f"{value.tokens_per_round:.2f} tokens",
+    )
+    yield "ridge point", f"{value.ridge:,.0f} FLOP/B; verification {value.verify.intensity:,.0f}"
+
+
+def _difference(value: Explained) -> Iterator[str]:
+    """What lies between the ideal roofline and this engine; a speedup above the tokens of a round
+    with its cause.
+    """
+    if value.paid_alone:
+        yield (
+            f"{times(value.speedup)} is above the {value.tokens_per_round:.2f} tokens of a round: "
+            f"a plain step alone pays {value.paid_alone}."
+        )
+    if value.longer:
+        most = ", ".join(f"{name} {people(more_s, 's')}" for name, more_s in value.longer[:MOST])
+        beyond_s = value.verify.time_s - value.plain.time_s
+        yield f"Verification takes {people(beyond_s, 's')} more than a plain step: {most}."
+    if value.ideal_speedup == value.speedup:
+        return
+    plain, verify = value.plain, value.verify
+    yield (
+        f"The ideal roofline says {times(value.ideal_speedup)}: beyond it a plain step waits "
+        f"{people(plain.time_s - plain.ideal_s, 's')}, verification "
+        f"{people(verify.time_s - verify.ideal_s, 's')} and drafting "
+        f"{people(_drafting_s(value), 's')}."
+    )
+
+
+def _drafting_s(value: Explained) -> float:
+    """What draft passes take beyond the ideal roofline; none where only rounding is left."""
+    ideal_s = value.round_s - value.waits_s - value.verify.ideal_s
+    beyond_s = value.draft_s - ideal_s
+    return beyond_s if beyond_s > 1e-9 * value.round_s else 0.0
+
+
+def _chart(setup: Setup, value: Explained) -> Chart:
+    """The roof of the card, and every pass under it."""
+    peak = setup.hardware.rates[setup.hardware.compute_dtype(setup.dtype)]
+    low, high = 0.5, max(value.ridge * 8, value.verify.intensity * 2)
+    slope = setup.hardware.bandwidth
+    roof = ((low, slope * low), (value.ridge, peak), (high, peak))
+    passes = [("P", "plain step", value.plain), ("V", "verification", value.verify)]
+    if value.draft:
+        passes.append(("D", "draft pass", value.draft))
+    return Chart(
+        x_label="FLOP/B",
+        y_label="FLOP/s",
+        curves=(Curve(f"{setup.hardware.name} {setup.dtype}", roof),),
+        marks=tuple(
+            Mark(sign, name, figures.intensity, figures.flops_per_s)
+            for sign, name, figures in passes
+        ),
+    )
