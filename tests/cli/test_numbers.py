@@ -56,7 +56,7 @@ def line_with(name: str, option: str, value: str) -> list[str]:
         del given["-a"]
         given["-k"] = "4"
     if option in {"--attention-dp", "--ep"}:
-        given["--tp"] = "2"  # whose GPUs they divide
+        given |= {"--tp": "2", "-t": "gpt-oss-20b"}  # whose GPUs they divide, for its experts
     if option in TOGETHER:
         given[TOGETHER[option]] = GIVEN[TOGETHER[option]]
     given[option] = value

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shlex
 
 import pytest
-from typed import answered
+from typed import answered, one_line
 
 PAIR = "-t qwen3-8b -d eagle3-qwen3-8b -g h100 -a 0.7"
 EXPERTS = "-t qwen3-30b-a3b -d ratio:0.05 -g h100 -a 0.7 --tp 8"
@@ -100,3 +101,24 @@ def test_a_map_has_its_blocks_too(capsys):
     out = said(capsys, f"sweep {PAIR} -b 1:40 -k 1:30 -e vllm@0.10,sglang")
     assert "engine vllm@0.10\n" in out
     assert "engine sglang\n" in out
+
+
+@pytest.mark.parametrize("option", ["attention-dp", "ep"])
+def test_a_model_without_experts_shares_none(capsys, option):
+    asked = shlex.split(f"sweep {PAIR} --tp 2 -e vllm --{option} 1,2")
+    message = f"--{option}: {option} is for experts, and qwen3-8b has none; leave it out"
+    assert one_line(answered(capsys, asked)) == message
+
+
+def test_a_block_a_drafters_tp(capsys):
+    asked = "sweep -t llama-3-70b -d llama-3.2-1b -g h100 -a 0.7 --tp 4 -b 1,32 -k 2,4"
+    found = blocks(capsys, f"{asked} --draft-tp 1,4")
+    alone = {f"draft tp {n}": blocks(capsys, f"{asked} --draft-tp {n}")[""] for n in (1, 4)}
+    assert found == alone
+
+
+def test_the_engine_as_typed_and_the_hash_of_its_card(capsys):
+    envelope = json.loads(said(capsys, f"{SWEEP} -e vllm@0.10 -f json"))
+    given = envelope["inputs"]["engine"]
+    assert given["value"] == "vllm@0.10"
+    assert len(given["sha256"]) == 64

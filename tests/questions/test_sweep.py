@@ -166,7 +166,7 @@ def test_the_basis_says_what_was_assumed():
     assert (basis.kind, basis.says) == ("bound", "ideal roofline: an upper bound")
     assert basis.assumed == (
         "chip runs int8 weights of target at its bf16 rate",
-        "every weight of target is int8, embeddings and head included",
+        "every weight of target is taken as int8, embeddings and head included",
         "tp 2 without the cost of communication",
     )
 
