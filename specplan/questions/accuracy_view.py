@@ -78,8 +78,11 @@ _SHAPES = {
     "experts": ("dtype", "rows", "experts", "active", "hidden", "width", "gpus"),
     "step": ("target", "gpus", "batch", "context"),
     "tpot": ("target", "dtype", "gpus", "batch", "isl", "osl"),
-    "round": ("target", "draft", "gpus", "batch", "tokens", "k"),
+    "round": ("target", "draft", "dtype", "gpus", "batch", "tokens", "k"),
 }
+
+
+_NAMES = frozenset({"target", "draft", "dtype"})  # cells that need no column's name beside them
 
 
 def group_table(value: Accuracy) -> Table:
@@ -167,7 +170,11 @@ def worst_table(found: Sequence[Predicted]) -> Table:
 def _worst_row(one: Predicted) -> Mapping[str, Scalar]:
     row, predicted = one.row, one.held_out or 0.0
     shape = ((name, getattr(row, name)) for name in _SHAPES[row.kind])
-    words = (f"{name} {value}" for name, value in shape if value is not None)
+    words = (
+        str(value) if name in _NAMES else f"{name} {value}"
+        for name, value in shape
+        if value is not None
+    )
     return {
         "kind": row.kind,
         "engine": row.engine,

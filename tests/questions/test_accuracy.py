@@ -184,7 +184,7 @@ def test_the_worst_rows_one_by_one():
     assert (record["measured"], record["note"]) == (1.0, "why")
     assert record["predicted"] == predict(PRODUCT, BENCH).held_out
     assert record["error"] == pytest.approx(record["predicted"] - 1)
-    assert record["what"] == "dtype bf16, rows 8, n 4096, inner 4096"
+    assert record["what"] == "bf16, rows 8, n 4096, inner 4096"
 
 
 @pytest.mark.parametrize("worst", [0, 10_001])
