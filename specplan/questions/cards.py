@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -97,32 +97,48 @@ class Listing:
 
 def list_hardware(filed: Sequence[Filed[Hardware]]) -> Answer:
     """A row for each accelerator."""
-    return Answer(
-        command="hardware-list",
-        value=counted(filed),
-        table=table_of(HARDWARE_COLUMNS, [_hardware_row(f.card) | origin_row(f) for f in filed]),
-        view=View(
-            title=f"{len(filed)} accelerators",
-            caption=("Dense rates; ridge: FLOP per byte from which bf16 is compute-bound.",),
-            sections=(_listed(HARDWARE_LISTED, filed),),
-        ),
-        basis=BASIS,
-        inputs=inputs_of(filed),
-        notes=hiding_notes(filed),
+    return listing(
+        "hardware-list",
+        filed,
+        [_hardware_row(f.card) for f in filed],
+        columns=HARDWARE_COLUMNS,
+        shown=HARDWARE_LISTED,
+        title=f"{len(filed)} accelerators",
+        caption="Dense rates; ridge: FLOP per byte from which bf16 is compute-bound.",
     )
 
 
 def list_models(filed: Sequence[Filed[Model]]) -> Answer:
     """A row for each model."""
+    return listing(
+        "models-list",
+        filed,
+        [_model_row(f.card) for f in filed],
+        columns=MODEL_COLUMNS,
+        shown=MODELS_LISTED,
+        title=f"{len(filed)} models",
+        caption="KV per token at 16 bits, as long as every layer sees every token.",
+    )
+
+
+def listing(
+    command: str,
+    filed: Sequence[Filed[Card]],
+    rows: Iterable[Mapping[str, Scalar]],
+    *,
+    columns: tuple[Column, ...],
+    shown: tuple[str, ...],
+    title: str,
+    caption: str,
+) -> Answer:
+    """Cards of one kind, a row for each, with where each comes from."""
     return Answer(
-        command="models-list",
+        command=command,
         value=counted(filed),
-        table=table_of(MODEL_COLUMNS, [_model_row(f.card) | origin_row(f) for f in filed]),
-        view=View(
-            title=f"{len(filed)} models",
-            caption=("KV per token at 16 bits, as long as every layer sees every token.",),
-            sections=(_listed(MODELS_LISTED, filed),),
+        table=table_of(
+            columns, [{**row, **origin_row(f)} for row, f in zip(rows, filed, strict=True)]
         ),
+        view=View(title=title, caption=(caption,), sections=(_listed(shown, filed),)),
         basis=BASIS,
         inputs=inputs_of(filed),
         notes=hiding_notes(filed),

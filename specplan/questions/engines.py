@@ -13,7 +13,6 @@ from specplan.domain.answer import (
     Column,
     Facts,
     Lines,
-    Rows,
     Scalar,
     Section,
     View,
@@ -35,10 +34,9 @@ from specplan.questions.cards import (
     BASIS,
     ORIGIN_COLUMNS,
     Filed,
-    counted,
     hiding_notes,
     inputs_of,
-    origin_row,
+    listing,
 )
 from specplan.questions.showing import from_words, papers
 from specplan.units import Unit, people
@@ -80,18 +78,14 @@ class EngineShown:
 
 def list_engines(filed: Sequence[Filed[Engine]]) -> Answer:
     """A row for each engine."""
-    return Answer(
-        command="engines-list",
-        value=counted(filed),
-        table=table_of(LIST_COLUMNS, [_row(f.card) | origin_row(f) for f in filed]),
-        view=View(
-            title=f"{len(filed)} engines",
-            caption=("What an engine reaches on an accelerator; any other takes its stand-in's.",),
-            sections=(Rows(columns=LISTED),),
-        ),
-        basis=BASIS,
-        inputs=inputs_of(filed),
-        notes=hiding_notes(filed),
+    return listing(
+        "engines-list",
+        filed,
+        [_row(f.card) for f in filed],
+        columns=LIST_COLUMNS,
+        shown=LISTED,
+        title=f"{len(filed)} engines",
+        caption="What an engine reaches on an accelerator; any other takes its stand-in's.",
     )
 
 
