@@ -11,6 +11,7 @@ from specplan.physics.assumed import assumed
 from specplan.physics.engine_round import draft_layout, target_layout
 from specplan.physics.forward import forward_terms
 from specplan.physics.silicon import Silicon
+from specplan.rules.plans import uneven
 
 
 def assumptions(setup: Setup) -> Iterable[str]:
@@ -63,12 +64,12 @@ def _measured(setup: Setup) -> str:
 
 
 def _uneven(setup: Setup) -> Iterable[str]:
-    """Heads that do not divide over the GPUs: the physics shares them out, engines refuse."""
-    for model, tp in ((setup.target, setup.tp), (setup.draft.model, setup.draft_tp)):
-        blocks = model.architecture.blocks if model and model.architecture else ()
-        odd = {b.attention.heads for b in blocks if b.attention and b.attention.heads % tp}
-        if odd and model:
-            yield f"tp {tp} does not divide the {max(odd)} heads of {model.name}: engines refuse"
+    """Heads that do not divide over the GPUs of a group: the physics shares them out."""
+    grouped = setup.tp // setup.attention_dp
+    for model, tp in ((setup.target, grouped), (setup.draft.model, setup.draft_tp)):
+        found = uneven(model, tp) if model else None
+        if found:
+            yield found.message
 
 
 def _pairing(setup: Setup) -> Iterable[str]:

@@ -168,7 +168,8 @@ def _others(case: Case, points: list[Facts], called: Names) -> Iterator[Outcome]
         yield Outcome(finding=unasked, where=case.place("batch"), name=MISFIT.title)
     told = set()
     for setup in case.scenario.setups:
-        sharing = (("tp", setup.target, setup.tp), ("draft_tp", setup.draft.model, setup.draft_tp))
+        grouped = setup.tp // setup.attention_dp
+        sharing = (("tp", setup.target, grouped), ("draft_tp", setup.draft.model, setup.draft_tp))
         for key, model, tp in sharing:
             found = uneven(model, tp) if model else None
             if found and found not in told:
