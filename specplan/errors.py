@@ -3,6 +3,7 @@
 SpecplanError               exit 2
 ├── UsageError              a flag, or flags that contradict each other
 ├── InputError              a file: card, plan, capture
+│   └── Misfit              values that are fine one by one and not together
 ├── UnknownName             no such card, column, rule or format; says what is near
 ├── Refused                 the question has no honest answer with these figures
 └── OutputError             exit 3: an answer could not be written
@@ -53,6 +54,18 @@ class UsageError(SpecplanError):
 
 class InputError(SpecplanError):
     """A file cannot be read as what it should be."""
+
+
+class Misfit(InputError, ValueError):
+    """What a record says does not fit together. `key` leads from the record to the value at fault;
+    as a ValueError it reaches whoever builds the record from a file, who knows the place.
+    """
+
+    def __init__(
+        self, what: str, *, key: tuple[str | int, ...] = (), expected: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(what, expected=expected, hint=hint)
+        self.key = key
 
 
 class UnknownName(SpecplanError):

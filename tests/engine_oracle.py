@@ -449,8 +449,17 @@ def round_times(setup: Any, batch: int, context: float, k: int) -> Times:
     plain_s = shown_s(release.host, plain_gpu_s, hidden=release.host_hidden)
     if k == 0:
         return Times(plain_s, 0.0, plain_s)
-    host_s, gpu_s = release.round_host, verify_gpu_s + draft_s
-    return Times(plain_s, draft_s, shown_s(host_s, gpu_s, hidden=release.round_hidden))
+    host_s, hidden = release.round_host, release.round_hidden
+    if drawn(setup.draft) in release.unhidden:
+        host_s, hidden = max(host_s, release.host), False
+    return Times(plain_s, draft_s, shown_s(host_s, verify_gpu_s + draft_s, hidden=hidden))
+
+
+def drawn(draft: Any) -> str:
+    """Where drafts come from."""
+    if draft.model:
+        return "head" if draft.model.architecture.fuse else "model"
+    return "head" if draft.ratio else "lookup"
 
 
 def _figures(asked: Asked) -> dict[str, Any]:

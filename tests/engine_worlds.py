@@ -8,7 +8,7 @@ import worlds
 from hypothesis import strategies as st
 
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import ModelDrafter
+from specplan.domain.drafter import Draws, ModelDrafter
 from specplan.domain.engine import (
     AllReduce,
     Decode,
@@ -103,6 +103,7 @@ RELEASES = st.builds(
     host_per_sequence=SECONDS,
     round_host=st.floats(0, 1e-2),
     round_hidden=st.booleans(),
+    unhidden=st.lists(st.sampled_from(Draws), unique=True).map(tuple),
     draft_host=SECONDS,
     draft_floor=st.floats(0, 1e-2),
     graphs=st.sampled_from([0, 8, 64, 512]),
@@ -123,7 +124,9 @@ def kernels(draw: st.DrawFn, *, single: bool = True) -> Kernels:
         attention={Dtype.BF16: draw(DECODES)} | draw(st.dictionaries(KV_DTYPES, DECODES)),
         latent=draw(LATENTS),
         experts={Dtype.BF16: draw(GROUPED)} | draw(st.dictionaries(DTYPES, GROUPED, max_size=2)),
-        allreduce=tuple(draw(st.lists(ALLREDUCES, min_size=1, max_size=3))),
+        allreduce=tuple(
+            draw(st.lists(ALLREDUCES, min_size=1, max_size=3, unique_by=lambda one: one.gpus))
+        ),
     )
 
 

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from specplan.catalogue.read import Document, KeyPath
 from specplan.domain.card import NAME_PATTERN
-from specplan.domain.engine import VERSION_PATTERN
 from specplan.domain.measurement import DRAFT_PATTERN
-from specplan.errors import InputError, Where, did_you_mean
+from specplan.domain.version import SINCE_PATTERN, VERSION_PATTERN
+from specplan.errors import InputError, Misfit, Where, did_you_mean
 from specplan.visible import visible
 
 SHOWN = 60  # characters of a wrong value or name that a message repeats
@@ -26,7 +26,8 @@ _KINDS = {
 }
 _PATTERNS = {
     NAME_PATTERN: "a name such as h100-sxm: a-z, 0-9 and . _ -, at most 64 of them",
-    VERSION_PATTERN: "a version such as 0.27: digits and dots",
+    SINCE_PATTERN: "a version such as 0.27: digits and dots",
+    VERSION_PATTERN: "a version such as 0.27 or 0.5.6.post2",
     DRAFT_PATTERN: "a model card, ngram, oracle, or a cost of 0 to 10 such as ratio:0.05",
 }
 _BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
@@ -60,6 +61,10 @@ def explain(document: Document, error: ValidationError) -> InputError:
         keys = ", ".join(f"'{label(one)}'" for one in lost)
         what = f"missing key{'s' * (len(lost) > 1)} {keys}{within(parent)}"
         return InputError(what, where=document.where(parent))
+    unfit = first.get("ctx", {}).get("error")
+    if isinstance(unfit, Misfit):
+        unfit.where = document.where((*path, *unfit.key))
+        return unfit
     what, expected, hint = _words(first["type"], first["input"], first.get("ctx", {}))
     where: Where = document.where(path)
     expected = expected or first["msg"].removeprefix("Input should be ")
@@ -77,13 +82,17 @@ def _words(kind: str, value: object, context: Mapping[str, object]) -> tuple[str
         return f"{_shown(value)} is malformed", _PATTERNS.get(wanted, f"text like {wanted}"), ""
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"{_shown(value)} is out of range", f"{words} {context[name]:g}", ""
+        return f"{_shown(value)} is out of range", f"{words} {_bound(context[name])}", ""
     if kind in _LENGTHS:
         name, words, things = _LENGTHS[kind]
         size = len(value) if isinstance(value, str | list | dict) else 0
         return f"has {size} {things}", f"{words} {context[name]}", ""
     what = "is empty" if value is None else f"{_shown(value)} does not fit"
     return what, _KINDS.get(kind, ""), ""
+
+
+def _bound(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else f"{value:g}"
 
 
 def _shown(value: object) -> str:

@@ -8,7 +8,9 @@ line and column.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,8 +19,10 @@ from specplan.catalogue.explain import SHOWN
 from specplan.catalogue.folders import packaged
 from specplan.catalogue.read import Document, KeyPath, read_bytes, read_file
 from specplan.catalogue.schema import bind, fill
-from specplan.domain.measurement import COLUMNS, WORDS, Bands, HeldOut, Measurement
-from specplan.errors import InputError, Where, did_you_mean, placed
+from specplan.catalogue.store import HUB_NAME
+from specplan.domain.card import NAME_PATTERN
+from specplan.domain.measurement import COLUMNS, NEEDS, WORDS, Bands, HeldOut, Measurement
+from specplan.errors import InputError, Where, did_you_mean
 from specplan.units import parse_number, parse_quantity
 from specplan.visible import is_hidden, visible
 
@@ -29,19 +33,47 @@ FOLDER: Final = "measurements"
 MAX_BYTES: Final = 8_000_000
 MAX_ROWS: Final = 50_000
 MAX_LINE_CHARS: Final = 8_192
+MANUAL: Final = "measurements/README.md has the columns"
 _TIMES: Final = ("ms", "us", "ns")
 _UNITS: Final = ("s", *_TIMES, "1")
-_REQUIRED: Final = ("kind", "source", "engine", "gpu", "value", "unit")
+_UNIT_WORDS: Final = "s, ms, us or ns for a time, 1 for the speedup of a round"
+_REQUIRED: Final = {
+    "kind": ", ".join(NEEDS),
+    "source": "who measured it",
+    "engine": "an engine such as vllm",
+    "gpu": "an accelerator such as h100-sxm",
+    "value": "what was measured",
+    "unit": _UNIT_WORDS,
+}
+_LISTS: Final = {"gpu": "hardware", "engine": "engines", "target": "models", "draft": "models"}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A measurement and the places of its cells."""
+
+    row: Measurement
+    document: Document
 
 
 def read_rows(path: Path | Traversable, name: str | None = None) -> Iterator[Measurement]:
     """The measurements in a CSV file of at most 8 MB, in order; messages call it `name`."""
+    return (one.row for one in placed_rows(path, name))
+
+
+def placed_rows(path: Path | Traversable, name: str | None = None) -> Iterator[Placed]:
+    """The same, each with the places of its cells; a file without rows is refused."""
     shown = name or (str(path) if isinstance(path, Path) else path.name)
     lines = _lines(read_bytes(path, shown, "a CSV file", MAX_BYTES), visible(shown))
     header, where = next(lines, ("", Where(visible(shown), 1, 1)))
     columns = _columns(header, where)
+    line = None
     for line, at in lines:
         yield _row(line, at, columns)
+    if line is None:
+        raise InputError(
+            "no rows", where=where, expected="a line per figure below the header", hint=MANUAL
+        )
 
 
 def packaged_rows() -> Iterator[Measurement]:
@@ -71,8 +103,9 @@ def _lines(raw: bytes, name: str) -> Iterator[tuple[str, Where]]:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        before = raw[: error.start].count(b"\n")
-        raise InputError("not UTF-8 text", where=Where(name, before + 1, 1)) from error
+        before = raw[: error.start].decode("utf-8-sig").split("\n")
+        where, hint = Where(name, len(before), len(before[-1]) + 1), "save it as UTF-8"
+        raise InputError("not UTF-8 text", where=where, hint=hint) from error
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         where = Where(name, number, 1)
         if number > MAX_ROWS:
@@ -114,6 +147,8 @@ def _starts(line: str) -> list[int]:
 def _columns(header: str, where: Where) -> list[str]:
     """The names of the columns, each known and none twice, the necessary ones among them."""
     columns = _cells(header, where) if header else []
+    if ";" in header and "," not in header:
+        raise InputError("semicolons between cells", where=where, hint="separate them by commas")
     for index, (column, start) in enumerate(zip(columns, _starts(header), strict=False)):
         at = Where(where.name, where.line, start)
         if column not in COLUMNS:
@@ -136,25 +171,31 @@ def _columns(header: str, where: Where) -> list[str]:
     return columns
 
 
-def _row(line: str, where: Where, columns: list[str]) -> Measurement:
+def _row(line: str, where: Where, columns: list[str]) -> Placed:
     """One line as a measurement."""
     cells = _cells(line, where)
     if len(cells) != len(columns):
         raise InputError(
             f"{len(cells)} cells under {len(columns)} columns",
             where=where,
-            hint="quote text that holds a comma" if len(cells) > len(columns) else "",
+            expected="a cell for each column",
+            hint="quote text that holds a comma"
+            if len(cells) > len(columns)
+            else "leave a cell that says nothing blank, its comma in place",
         )
     starts = _starts(line)
     said = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
     values: dict[str, object] = {}
     positions: dict[KeyPath, tuple[int, int]] = {(): (where.line, 1)}
     for column, start in zip(columns, starts, strict=True):
+        positions[column,] = (where.line, start)
+        at = Where(where.name, where.line, start)
         if column in said:
-            positions[column,] = (where.line, start)
-            values[column] = _value(column, said, Where(where.name, where.line, start))
-    with placed(where):
-        return fill(Document(values, positions, {}, where.name, ""), Measurement)
+            values[column] = _value(column, said, at)
+        elif column in _REQUIRED:
+            raise InputError(f"{column} is blank", where=at, expected=_REQUIRED[column])
+    document = Document(values, positions, {}, where.name, "")
+    return Placed(fill(document, Measurement), document)
 
 
 def _value(column: str, said: Mapping[str, str], where: Where) -> object:
@@ -170,6 +211,8 @@ def _value(column: str, said: Mapping[str, str], where: Where) -> object:
             what = f"engine '{visible(cell, SHOWN)}' holds a version"
             hint = f"write {visible(name, SHOWN)}, and {visible(version, SHOWN)} under version"
             raise InputError(what, where=where, hint=hint)
+        case _ if column in _LISTS:
+            return _name(column, cell, where)
         case _ if column in WORDS:
             return cell
     try:
@@ -180,6 +223,20 @@ def _value(column: str, said: Mapping[str, str], where: Where) -> object:
         hint = error.hint or ("its unit goes under unit" if column == "value" else "")
         what = f"{column}: {error.what}"
         raise InputError(what, where=where, expected=error.expected, hint=hint) from None
+
+
+def _name(column: str, cell: str, where: Where) -> str:
+    """A card's name as the command line takes it: in any case, a model's also as the Hub has it."""
+    hub = HUB_NAME.fullmatch(cell) if _LISTS[column] == "models" else None
+    name = (hub[1] if hub else cell).lower()
+    if column != "draft" and not re.match(NAME_PATTERN, name):
+        raise InputError(
+            f"{column} '{visible(cell, SHOWN)}' is no name",
+            where=where,
+            expected="the name or alias of a card",
+            hint=f"specplan {_LISTS[column]} list shows all",
+        )
+    return name
 
 
 def _scaled(column: str, unit: str, number: float) -> bool:
@@ -193,7 +250,7 @@ def _unit(cell: str, kind: str | None, where: Where) -> str:
         raise InputError(
             f"unit '{visible(cell, SHOWN)}' is not known",
             where=where,
-            expected="s, ms, us or ns for a time, 1 for the speedup of a round",
+            expected=_UNIT_WORDS,
         )
     if kind == "round" and cell in _TIMES:
         raise InputError(f"a round row in '{cell}'", where=where, expected="unit '1'")

@@ -18,7 +18,7 @@ _PASSED_OVER = ("node_modules", "__pycache__", "site-packages")
 # files that begin with `schema:` too; what ours say of themselves is a kind, mostly a version.
 _OURS = re.compile(
     rb"\A(?:\xef\xbb\xbf)?(?:[ ]*(?:#[^\n]*)?\r?\n|---[ ]*\r?\n)*"
-    rb"[\"']?schema[\"']?[ ]*:[ ]*[\"']?(?:(?:plan|hardware|model)\b|[a-z]+/[0-9]+)"
+    rb"[\"']?schema[\"']?[ ]*:[ ]*[\"']?(?:(?:plan|hardware|model)\b|[a-z-]+/[0-9]+)"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,9 +25,10 @@ from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.domain.card import NAME_PATTERN, Origin
 from specplan.domain.engine import Engine
+from specplan.domain.follow import following
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import AGREEMENT, Model
-from specplan.errors import InputError, SpecplanError, UnknownName, Where, unknown
+from specplan.errors import InputError, SpecplanError, UnknownName, Where, placed, unknown
 from specplan.visible import visible
 
 KINDS: dict[str, type[Hardware | Model | Engine]] = {
@@ -39,7 +40,7 @@ _WORDS = {"hardware": "hardware", "models": "model", "engines": "engine"}
 
 _NAMED_BROKEN = 3  # broken files that one message names
 
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/([A-Za-z0-9](?:[\w.-]*[\w-])?)(?<!\.yaml)(?<!\.yml)")
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/([A-Za-z0-9](?:[\w.-]*[\w-])?)(?<!\.yaml)(?<!\.yml)")
 
 Card = TypeVar("Card", bound=Hardware | Model | Engine)
 
@@ -95,19 +96,11 @@ class Catalogue:
 
     def engine(self, name: str, where: Where | None = None) -> Loaded[Engine]:
         """The engine of that name, alias or path, completed by the one that it follows."""
-        loaded = self._load("engines", Engine, name, where)
-        followed = loaded.card.follows
-        if followed is None:
-            return loaded
-        place = loaded.document.where(("follows",))
-        base = self._load("engines", Engine, followed, place)
-        if base.card.follows is not None:
-            raise InputError(
-                f"{followed} follows another engine itself",
-                where=place,
-                expected="an engine that stands on its own",
-            )
-        return replace(loaded, card=loaded.card.following(base.card))
+        return completed(self.engine_alone(name, where), self.engine_alone)
+
+    def engine_alone(self, name: str, where: Where | None = None) -> Loaded[Engine]:
+        """The same with nothing but what its own file states."""
+        return self._load("engines", Engine, name, where)
 
     def every(self, cls: type[Card]) -> list[Loaded[Card]]:
         """All cards of a class by name that can be read."""
@@ -126,7 +119,7 @@ class Catalogue:
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
         if is_path(name):
-            hub = _HUB_NAME.fullmatch(name)
+            hub = HUB_NAME.fullmatch(name)
             if hub and not os.path.exists(name):  # noqa: PTH110 - False for a name too long
                 return self._load(kind, cls, hub[1], where)
             if not name.endswith(SUFFIXES) and not os.path.exists(name):  # noqa: PTH110
@@ -198,6 +191,32 @@ class Catalogue:
             named = ", ".join(places) + (f" and {more} more" if more else "")
             error.what += f"; could not be read: {named}"
         return error
+
+
+def completed(
+    loaded: Loaded[Engine], lend: Callable[[str, Where], Loaded[Engine]]
+) -> Loaded[Engine]:
+    """The engine with what it does not state taken from the one that it follows, and so on; `lend`
+    finds those by name.
+    """
+    chain = [loaded]
+    while (followed := chain[-1].card.follows) is not None:
+        base = lend(followed, _follows(chain[-1]))
+        if base.origin.path in {one.origin.path for one in chain}:
+            names = " follows ".join(one.card.name for one in (*chain, base))
+            hint = "let one of them stand on its own"
+            raise InputError(f"a circle: {names}", where=_follows(loaded), hint=hint)
+        chain.append(base)
+    card = chain[-1].card
+    for one in reversed(chain[:-1]):
+        with placed(_follows(one)):
+            card = following(one.card, card)
+    return replace(loaded, card=card)
+
+
+def _follows(loaded: Loaded[Engine]) -> Where:
+    """Where a card names the engine that it follows."""
+    return loaded.document.where(("follows",))
 
 
 def _layers(entry: Entry) -> Iterator[Entry]:

@@ -11,17 +11,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from specplan.catalogue.folders import first_bytes
+from specplan.catalogue.ledger import read_rows
 from specplan.catalogue.read import Document, read_file
+from specplan.catalogue.schema import bind
 from specplan.catalogue.search import HEAD_BYTES, search
-from specplan.catalogue.store import KINDS, Catalogue
+from specplan.catalogue.store import KINDS, Catalogue, Loaded, completed
 from specplan.cli.cases import Library, case_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.resolve import AnyLoaded
+from specplan.domain.engine import Engine
+from specplan.domain.hardware import Hardware
+from specplan.domain.measurement import Bands, HeldOut
 from specplan.errors import InputError, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
 from specplan.rules.cards import check_card
+from specplan.rules.lent import named, strangers, unfollowed
 from specplan.rules.names import Card, answering, check_aliases
 from specplan.rules.plans import UNREADABLE
 from specplan.rules.registry import RULES
@@ -30,10 +36,12 @@ from specplan.visible import visible
 CARDS: dict[str, Callable[[Catalogue, str], AnyLoaded]] = {
     "hardware/1": Catalogue.hardware,
     "model/1": Catalogue.model,
-    "engine/1": Catalogue.engine,
+    "engine/1": Catalogue.engine_alone,
 }
+ROWS = "measurements/1"  # what a CSV file would say of itself
+CONSTANTS: dict[str, type[HeldOut | Bands]] = {"held-out/1": HeldOut, "bands/1": Bands}
 HEADERS = (PLAN_HEADER, *CARDS)
-_HEADED = re.compile(rb"^[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z]+/[0-9]+)", re.MULTILINE)
+_HEADED = re.compile(rb"^[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z-]+/[0-9]+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -45,6 +53,7 @@ class Checking:
     files: list[str] = field(default_factory=list)
     plans: list[tuple[Path, Judged]] = field(default_factory=list)
     cards: list[AnyLoaded] = field(default_factory=list)
+    measured: int = 0
     others: list[Outcome] = field(default_factory=list)
     unread_by_kind: Counter[str] = field(default_factory=Counter)
 
@@ -62,6 +71,7 @@ class Checking:
             cards=len(self.cards) + sum(self.unread_by_kind[header] for header in CARDS),
             unread=self.unread_by_kind[PLAN_HEADER],
             others=tuple(self.others),
+            measured=self.measured + sum(self.unread_by_kind[kind] for kind in (ROWS, *CONSTANTS)),
         )
 
     def read(self, paths: Sequence[Path]) -> None:
@@ -78,8 +88,12 @@ class Checking:
             self.others += _of_card(loaded, kin)
 
     def _file(self, path: Path) -> None:
-        head, kind = Where(visible(str(path))), ""
+        head, kind = Where(visible(str(path))), ROWS if path.suffix.lower() == ".csv" else ""
         try:
+            if kind == ROWS:
+                tuple(read_rows(path))
+                self.measured += 1
+                return
             kind = _headed(path)
             document = read_file(path)
             head, kind = document.where(()), _kind(document)
@@ -87,6 +101,9 @@ class Checking:
                 case, others = case_of(plan_in(document, path.parent), self.library)
                 self.plans.append((path, judged(case)))
                 self.others += others
+            elif kind in CONSTANTS:
+                bind(document, CONSTANTS[kind])
+                self.measured += 1
             else:
                 here = os.path.join(".", path)  # noqa: PTH118 - keeps the dot
                 self.cards.append(CARDS[kind](self.catalogue, here))
@@ -116,7 +133,7 @@ def unreadable(error: SpecplanError, head: Where) -> Outcome:
 def _kind(document: Document) -> str:
     """What the document calls itself, if that is something to check."""
     header = document.data.get("schema")
-    if header in HEADERS:
+    if header in (*HEADERS, *CONSTANTS):
         return str(header)
     where = document.where(("schema",))
     if header is None:
@@ -139,27 +156,57 @@ class Kin:
     catalogue: Catalogue
     checked: Sequence[AnyLoaded]
     _answer: dict[type, dict[str, list[str]]] = field(default_factory=dict)
+    _gpus: dict[str, list[str]] = field(default_factory=dict)
 
     def clashes(self, card: Card) -> list[Finding]:
         """Names of the card that others of its kind have too, each told of at one card only."""
         cls = type(card)
         if cls not in self._answer:
-            every = (*self.catalogue.every(cls), *self.checked)
-            cards = [loaded.card for loaded in every if isinstance(loaded.card, cls)]
-            self._answer[cls] = answering(cards)
+            self._answer[cls] = self._answering(cls)
         found = check_aliases(card, self._answer[cls])
         if found:
             for name in (card.name, *card.aliases):
                 self._answer[cls].pop(name, None)
         return found
 
+    def lent(self, loaded: AnyLoaded) -> Iterator[Finding]:
+        """What is wrong with the cards that an engine's card names."""
+        engine = _engine(loaded)
+        if engine is None:
+            return
+        checked = (one.card.name for one in self.checked if isinstance(one.card, Hardware))
+        names = {*self.catalogue.entries("hardware"), *checked}
+        if not names.issuperset(named(engine.card)):
+            self._gpus = self._gpus or self._answering(Hardware)
+            yield from strangers(engine.card, names, self._gpus)
+        try:
+            completed(engine, self._lender)
+        except SpecplanError as error:
+            yield from unfollowed(engine.card, error)
+
+    def _lender(self, name: str, where: Where) -> Loaded[Engine]:
+        """The card of an engine that is followed, one that is checked too before any other."""
+        engines = filter(None, map(_engine, self.checked))
+        found = (one for one in engines if name in {one.card.name, *one.card.aliases})
+        return next(found, None) or self.catalogue.engine_alone(name, where)
+
+    def _answering(self, cls: type) -> dict[str, list[str]]:
+        every = (*self.catalogue.every(cls), *self.checked)
+        return answering(loaded.card for loaded in every if isinstance(loaded.card, cls))
+
+
+def _engine(loaded: AnyLoaded) -> Loaded[Engine] | None:
+    """The same if it is an engine's card."""
+    if not isinstance(loaded.card, Engine):
+        return None
+    return Loaded(loaded.card, loaded.origin, loaded.document, loaded.hides)
+
 
 def _of_card(loaded: AnyLoaded, kin: Kin) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
     overrides = _overrides(loaded, kin.catalogue)
-    stated = loaded.document.data.keys()
-    found = check_card(card, overrides=overrides, stated=stated)
+    found = check_card(card, overrides=overrides, also=kin.lent(loaded))
     for finding in (*found, *kin.clashes(card)):
         where = loaded.document.where(finding.path)
         yield Outcome(finding=finding, where=where, name=RULES[finding.rule].title)

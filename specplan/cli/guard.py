@@ -123,7 +123,7 @@ def check(
         notes += [f"wrote {path}" for path in locks.write(found)]
     elif lock:
         notes.append("nothing was locked, because not all holds")
-    planless = not (found.plans or found.cards or found.others)
+    planless = not (found.plans or found.cards or found.measured or found.others)
     if planless:
         notes.append("no plan was found")
     if format_name(out, _usual_format()) == "github":  # a log without findings needs a verdict too

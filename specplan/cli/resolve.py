@@ -17,10 +17,11 @@ from specplan.cli import grammar
 from specplan.cli.planned import Given
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
-from specplan.domain.engine import VERSION_PATTERN, Engine, Release
+from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
+from specplan.domain.version import VERSION_PATTERN
 from specplan.errors import SpecplanError, UnknownName, UsageError, Where, placed
 from specplan.rules.names import COUNTED
 from specplan.visible import visible

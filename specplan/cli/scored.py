@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from specplan.catalogue.ledger import packaged_rows, read_rows
+from specplan.catalogue.ledger import packaged_rows, placed_rows
 from specplan.catalogue.store import Catalogue
 from specplan.cli.bench import Workbench
 from specplan.cli.scenario import load
 from specplan.domain.answer import Answer
+from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Input
+from specplan.errors import UnknownName
 from specplan.questions.accuracy import accuracy as question
 
 
@@ -27,9 +30,32 @@ def accuracy(
     `catalogue` is what `load` returns.
     """
     files = [Path(path) for path in paths]
-    rows = [row for path in files for row in read_rows(path)] if files else packaged_rows()
+    bench = Workbench(catalogue or load())
+    rows = _named(files, bench, kind) if files else packaged_rows()
     given = {f"measurements_{n}": _file(path) for n, path in enumerate(files, start=1)}
-    return question(rows, Workbench(catalogue or load()), kind=kind, worst=worst, inputs=given)
+    return question(rows, bench, kind=kind, worst=worst, inputs=given)
+
+
+def _named(files: Sequence[Path], bench: Workbench, kind: str | None) -> list[Measurement]:
+    """The rows of files, cards by their own names; refused where no row (of that kind) names cards
+    that there are.
+    """
+    rows: list[Measurement] = []
+    errors: list[UnknownName] = []
+    known = False
+    for one in (placed for path in files for placed in placed_rows(path)):
+        row, error = bench.named(one.row)
+        rows.append(row)
+        if error is None:
+            known |= kind in {None, row.kind}
+        elif kind in {None, row.kind} and not errors:
+            column, found = error
+            where = one.document.where((column,))
+            more = {"expected": found.expected, "hint": found.hint}
+            errors.append(UnknownName(found.what, where=where, **more))
+    if errors and not known:
+        raise errors[0]
+    return rows
 
 
 def _file(path: Path) -> Input:

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from specplan.domain.card import Dtype
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError, UsageError
 from specplan.units import parse_number
+
+
+class Draws(StrEnum):
+    """Where drafts come from, as engines tell drafters apart when they schedule them."""
+
+    HEAD = "head"  # a layer on the target's hidden states
+    MODEL = "model"
+    LOOKUP = "lookup"  # no model at all
 
 
 class Drafter(Protocol):
@@ -29,6 +38,10 @@ class Drafter(Protocol):
     @property
     def ratio(self) -> float:
         """Cost of one pass as a share of a plain target step, besides what `model` costs."""
+
+    @property
+    def draws(self) -> Draws:
+        """Where its drafts come from."""
 
     @property
     def max_k(self) -> int | None:
@@ -57,6 +70,12 @@ class ModelDrafter:
         """The card's name."""
         return self.model.name
 
+    @property
+    def draws(self) -> Draws:
+        """A head where it joins hidden states."""
+        arch = self.model.architecture
+        return Draws.HEAD if arch is not None and arch.fuse else Draws.MODEL
+
     def passes(self, k: int) -> int:
         """One pass for each draft token."""
         return k
@@ -83,6 +102,11 @@ class RatioDrafter:
         """As typed."""
         return f"ratio:{self.ratio:g}" if self.ratio else "free"
 
+    @property
+    def draws(self) -> Draws:
+        """What costs nothing is looked up; what costs something is taken for a head."""
+        return Draws.HEAD if self.ratio else Draws.LOOKUP
+
     def passes(self, k: int) -> int:
         """One pass for each draft token."""
         return k
@@ -103,6 +127,7 @@ class NoDrafter:
     label: str = "none"
     model: Model | None = None
     ratio: float = 0.0
+    draws: Draws = Draws.LOOKUP
     max_k: int | None = 0
 
     def passes(self, k: int) -> int:  # noqa: ARG002 - part of the protocol

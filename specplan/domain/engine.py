@@ -7,20 +7,22 @@ accelerator's own card.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeVar
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from specplan.domain.card import Dtype, Name, Pattern, Source, Strict, Text
-from specplan.errors import UsageError
+from specplan.domain.card import Dtype, Name, Source, Strict, Text
+from specplan.domain.drafter import Draws
+from specplan.domain.version import Since, ordered
+from specplan.errors import Misfit, Refused, UsageError
 from specplan.units import Unit
 
 Seconds = Annotated[float, Unit("s"), Ge(0), Le(1)]
+Latency = Annotated[float, Unit("s"), Ge(1e-9), Le(1)]
 Share = Annotated[float, Ge(0.01), Le(1.5)]
 Rate = Annotated[float, Unit("B/s"), Ge(1e9), Le(1e15)]
-VERSION_PATTERN = r"^\d{1,6}(\.\d{1,6}){0,3}$"
-Version = Annotated[str, Pattern(VERSION_PATTERN)]
 
 # Output tiles (rows x columns) that an engine's matrix kernels come in; the cheapest runs.
 TILES: dict[str, tuple[tuple[int, int], ...]] = {
@@ -54,6 +56,17 @@ class Gemm(Strict):
     split: Seconds | None = None
     reduce: Rate | None = None
     single: Seconds = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuses half a split-k, which would cost nothing."""
+        if (self.split is None) != (self.reduce is None):
+            given, other = ("split", "reduce") if self.reduce is None else ("reduce", "split")
+            raise Misfit(
+                f"{given} without {other}",
+                key=(given,),
+                expected="both or neither",
+                hint=f"add {other}, or leave {given} out where the engine never splits",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +112,7 @@ class AllReduce(Strict):
     """One all-reduce over `gpus`: seconds at each of PAYLOADS_BYTES, bus bandwidth beyond."""
 
     gpus: Annotated[int, Ge(2), Le(1024)]
-    times: Annotated[tuple[Seconds, ...], MinLen(7), MaxLen(7)]
+    times: Annotated[tuple[Latency, ...], MinLen(7), MaxLen(7)]
     bus: Rate
 
 
@@ -117,6 +130,14 @@ class Kernels(Strict):
     latent: Latent | None = None
     experts: dict[Dtype, Grouped] = field(default_factory=dict)
     allreduce: tuple[AllReduce, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuses what would never be read: a second of one name or number."""
+        for place, gpu in _again(self.gpus):
+            raise Misfit(f"'{gpu}' twice in gpus", key=("gpus", place), hint="keep one")
+        for place, gpus in _again(one.gpus for one in self.allreduce):
+            what = f"two all-reduces over {gpus} GPUs"
+            raise Misfit(what, key=("allreduce", place, "gpus"), hint="keep one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,18 +159,20 @@ class Small(Strict):
 class Release(Strict):
     """Host habits from version `since` on. `host` is the host's time for a plain step, `round_host`
     for a round; `*_hidden` where the GPU works meanwhile, so that only what exceeds its time
-    counts. Each draft pass adds `draft_host` and takes at least `draft_floor`. Passes of more than
-    `graphs` rows are launched one by one, `eager` each. A server spends `host_per_sequence` on
-    each request besides: it counts in the time per token of servers alone, for steps and rounds
+    counts. Around drafters that are `unhidden` nothing overlaps, and a round waits for the longer
+    of both. Each draft pass adds `draft_host` and takes at least `draft_floor`. Passes of more
+    than `graphs` rows are launched one by one, `eager` each. A server spends `host_per_sequence`
+    on each request besides: it counts in the time per token of servers alone, for steps and rounds
     are of batches that stay.
     """
 
-    since: Version
+    since: Since
     host: Seconds
     host_hidden: bool
     host_per_sequence: Seconds = 0.0
     round_host: Seconds
     round_hidden: bool
+    unhidden: Annotated[tuple[Draws, ...], MaxLen(3)] = ()
     draft_host: Seconds = 0.0
     draft_floor: Seconds = 0.0
     graphs: Annotated[int, Ge(0), Le(1_000_000)]
@@ -181,6 +204,38 @@ class Engine(Strict):
     sources: Annotated[tuple[Source, ...], MinLen(1)]
     notes: tuple[Text, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuses what would never be read, or not as it was meant."""
+        ignored = next((key for key in ("kernels", "releases") if getattr(self, key)), None)
+        if self.kind == "bound" and ignored:
+            raise Misfit(
+                f"a bound with {ignored}, which it would not use",
+                key=(ignored,),
+                expected="kind: estimate or calibrated",
+                hint=f"delete {ignored} to keep the bound",
+            )
+        if self.follows in {self.name, *self.aliases}:
+            hint = "leave follows out, or name another engine"
+            raise Misfit("the card follows itself", key=("follows",), hint=hint)
+        named = [(i, j, gpu) for i, on in enumerate(self.kernels) for j, gpu in enumerate(on.gpus)]
+        for place, gpu in _again(gpu for _, _, gpu in named):
+            i, j, _ = named[place]
+            key = ("kernels", i, "gpus", j)
+            raise Misfit(f"'{gpu}' in two blocks of kernels", key=key, hint="keep one")
+        self._in_order()
+
+    def _in_order(self) -> None:
+        """Refuses releases of which some would never be found."""
+        for place, (before, after) in enumerate(
+            zip(self.releases, self.releases[1:], strict=False)
+        ):
+            if ordered(before.since) >= ordered(after.since):
+                raise Misfit(
+                    f"release {after.since} after {before.since}",
+                    key=("releases", place + 1, "since"),
+                    expected="releases from the oldest to the newest, none twice",
+                )
+
     @property
     def rereads(self) -> bool:
         """Whether attention reads the cache once per query; a card that does not say reads once."""
@@ -199,8 +254,8 @@ class Engine(Strict):
             return self.releases[-1] if self.releases else None
         if not self.releases:
             raise UsageError(f"{self.name} has no versions", hint=f"write {self.name}")
-        wanted = _ordered(version)
-        known = [r for r in self.releases if _ordered(r.since) <= wanted]
+        wanted = ordered(version)
+        known = [r for r in self.releases if ordered(r.since) <= wanted]
         if not known:
             raise UsageError(
                 f"{self.name} {version} is older than its card goes",
@@ -213,29 +268,17 @@ class Engine(Strict):
         if version is None or not self.releases:
             return ""
         newest = self.releases[-1].since
-        if _ordered(version)[0] <= _ordered(newest)[0]:
+        if ordered(version)[0] <= ordered(newest)[0]:
             return ""
         return f"{self.name}@{version}: habits of {newest} and later"
 
-    def following(self, base: Engine) -> Engine:
-        """The card with all that it does not state taken from the engine that it follows."""
-        own = [_filled(kernels, base.on(kernels.gpus[0])) for kernels in self.kernels]
-        stated = {gpu for kernels in self.kernels for gpu in kernels.gpus}
-        lent = [
-            replace(kernels, gpus=others, basis="assumed")
-            for kernels in base.kernels
-            if (others := tuple(gpu for gpu in kernels.gpus if gpu not in stated))
-        ]
-        return replace(
-            self,
-            stand_in=self.stand_in or base.stand_in,
-            rereads_kv=base.rereads_kv if self.rereads_kv is None else self.rereads_kv,
-            expert_overlap=(
-                base.expert_overlap if self.expert_overlap is None else self.expert_overlap
-            ),
-            small=self.small or base.small,
-            kernels=tuple(sorted((*own, *lent), key=lambda one: one.gpus)),
-            releases=self.releases or base.releases,
+    def lacking(self, what: str, key: str) -> Refused:
+        """The error for what neither this card states nor one that it follows."""
+        hint = "follows: vllm takes what the card does not state from vLLM"
+        return Refused(
+            f"{self.name} {what}",
+            expected=f"{key} in its card",
+            hint="" if self.follows else hint,
         )
 
     def on(self, gpu: str) -> Kernels | None:
@@ -243,19 +286,13 @@ class Engine(Strict):
         return next((k for k in self.kernels if gpu in k.gpus), None)
 
 
-def _filled(own: Kernels, lent: Kernels | None) -> Kernels:
-    """An engine's kernels on one accelerator, gaps filled from those of another engine."""
-    if lent is None:
-        return own
-    return replace(
-        own,
-        gemm={**lent.gemm, **own.gemm},
-        attention={**lent.attention, **own.attention},
-        latent=own.latent or lent.latent,
-        experts={**lent.experts, **own.experts},
-        allreduce=own.allreduce or lent.allreduce,
-    )
+T = TypeVar("T")
 
 
-def _ordered(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+def _again(values: Iterable[T]) -> Iterator[tuple[int, T]]:
+    """Each value that came before, with its place."""
+    seen: set[T] = set()
+    for place, value in enumerate(values):
+        if value in seen:
+            yield place, value
+        seen.add(value)

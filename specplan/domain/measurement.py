@@ -13,8 +13,10 @@ from typing import Annotated, Literal, TypeAlias
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from specplan.domain.card import Count, Dtype, Name, Pattern, Source, Strict, Text
-from specplan.domain.engine import Decode, Engine, Gemm, Grouped, Kernels, Seconds, Version
-from specplan.errors import InputError
+from specplan.domain.engine import Decode, Engine, Gemm, Grouped, Kernels, Seconds
+from specplan.domain.version import Since, Version
+from specplan.errors import Misfit, did_you_mean
+from specplan.visible import visible
 
 Kind: TypeAlias = Literal["gemm", "attention", "experts", "step", "tpot", "round"]
 
@@ -34,6 +36,13 @@ DRAFT_PATTERN = (
 )
 """A card, another way to draft, or what a draft pass costs of a plain step."""
 Fold = Annotated[str, MinLen(1), MaxLen(64)]
+Gpus = Annotated[int, Ge(1), Le(4_096)]
+Batch = Annotated[int, Ge(1), Le(1_000_000)]
+Length = Annotated[int, Ge(1), Le(100_000_000)]
+MOST_ROWS = 1_000_000
+"""Rows of a pass, so that every row is timed at once: several times what any engine takes."""
+ORDERED = (("kv_heads", "heads"), ("active", "experts"), ("tau", "tokens"))
+"""Columns of which the first is at most the second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,21 +63,21 @@ class Measurement(Strict):
     engine: Name
     version: Version | None = None
     gpu: Name
-    gpus: Count | None = None
-    attention_dp: Count | None = None
-    ep: Count | None = None
+    gpus: Gpus | None = None
+    attention_dp: Gpus | None = None
+    ep: Gpus | None = None
     target: Name | None = None
     draft: Annotated[str, Pattern(DRAFT_PATTERN)] | None = None
     dtype: Dtype | None = None
     kv_dtype: Dtype | None = None
-    batch: Count | None = None
-    tokens: Count | None = None
-    context: Count | None = None
-    isl: Count | None = None
-    osl: Count | None = None
+    batch: Batch | None = None
+    tokens: Batch | None = None
+    context: Length | None = None
+    isl: Length | None = None
+    osl: Length | None = None
     k: Annotated[int, Ge(0), Le(1024)] | None = None
     tau: Annotated[float, Ge(1), Le(1025)] | None = None
-    rows: Count | None = None
+    rows: Annotated[int, Ge(1), Le(MOST_ROWS)] | None = None
     n: Count | None = None
     inner: Count | None = None
     heads: Count | None = None
@@ -89,16 +98,43 @@ class Measurement(Strict):
         """Refuses a row that could not be predicted."""
         missing = [name for name in NEEDS[self.kind] if getattr(self, name) is None]
         if missing:
-            raise InputError(
+            raise Misfit(
                 f"{_a(self.kind)} row without {', '.join(missing)}",
+                key=(missing[0],),
                 expected=f"{', '.join(NEEDS[self.kind])} in every such row",
+                hint="fill what the source left out and name it in assumed",
             )
         unit = "1" if self.kind == "round" else "s"
         if self.unit != unit:
-            raise InputError(f"{_a(self.kind)} row in '{self.unit}'", expected=f"unit '{unit}'")
+            what = f"{_a(self.kind)} row in '{self.unit}'"
+            raise Misfit(what, key=("unit",), expected=f"unit '{unit}'")
         for name in self.assumed:
             if name not in COLUMNS:
-                raise InputError(f"assumed names no column '{name}'", expected="names of columns")
+                raise Misfit(
+                    f"assumed names no column '{visible(name, 60)}'",
+                    key=("assumed",),
+                    expected="names of columns, blanks between them",
+                    hint=did_you_mean(name, COLUMNS),
+                )
+        self._possible()
+
+    def _possible(self) -> None:
+        """Refuses what nobody can have measured, and passes too wide to be timed."""
+        for less, more in ORDERED:
+            low, high = getattr(self, less), getattr(self, more)
+            if low is not None and high is not None and low > high:
+                raise Misfit(
+                    f"{less} {low:g} of {high:,} {more}", key=(less,), expected=f"at most {more}"
+                )
+        if self.k == 0 and self.draft is not None:
+            hint = "a plain step is a row of kind step"
+            raise Misfit("k 0 with a draft", key=("k",), expected="at least 1", hint=hint)
+        rows, says = float((self.batch or 1) * (self.tokens or 1)), "batch x tokens"
+        if self.kind == "tpot" and self.isl and self.osl:
+            rows, says = (self.batch or 1) * (1 + self.isl / self.osl), "batch x (1 + isl / osl)"
+        if rows > MOST_ROWS:
+            what = f"{rows:,.0f} rows in a pass"
+            raise Misfit(what, key=("batch",), expected=f"{says} of at most {MOST_ROWS:,}")
 
     @property
     def doubtful(self) -> bool:
@@ -149,12 +185,12 @@ class Fit(Strict):
         """Exactly one set of constants, and for kernels where they run."""
         given = [n for n in ("gemm", "attention", "experts", "host") if getattr(self, n)]
         if len(given) != 1:
-            raise InputError(
+            raise Misfit(
                 f"a fit of {' and '.join(given) or 'nothing'}",
                 expected="one of gemm, attention, experts, host",
             )
         if given != ["host"] and (self.gpu is None or self.dtype is None):
-            raise InputError(f"a fit of {given[0]} without gpu or dtype", expected="both")
+            raise Misfit(f"a fit of {given[0]} without gpu or dtype", expected="both")
 
     @property
     def what(self) -> str:
@@ -213,7 +249,7 @@ class Band(Strict):
     """
 
     engine: Name
-    since: Version
+    since: Since
     gpus: Annotated[tuple[Name, ...], MinLen(1)]
     experts: bool
     share: Annotated[float, Ge(0), Le(10)]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from specplan.domain.drafter import Draws
 from specplan.domain.engine import Release
 from specplan.domain.scenario import Setup
-from specplan.errors import Refused
 from specplan.physics.forward import FUSE, Layout, forward_terms
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import EAGER, HOST, Step, gpu_step
@@ -55,7 +55,7 @@ def engine_round(
     passes_s = count * step_s + np.minimum(count, 1.0) * (fuse.time_s if fuse else 0.0)
     plain = plain.plus(HOST, _exposed(release.host, plain.time_s, hidden=release.host_hidden))
     gpu_s = verify.time_s + passes_s
-    shown = _exposed(release.round_host, gpu_s, hidden=release.round_hidden)
+    shown = _round_wait(release, setup.draft.draws, gpu_s)
     at_zero = _exposed(release.host, verify.time_s, hidden=release.host_hidden)
     return EngineRound(
         plain, verify.plus(HOST, np.where(k == 0, at_zero, shown)), draft, fuse, passes_s
@@ -81,7 +81,7 @@ def draft_layout(setup: Setup) -> Layout:
 
 def _release(setup: Setup) -> Release:
     if setup.release is None:
-        raise Refused(f"{setup.engine.name} states no host times")
+        raise setup.engine.lacking("states no host times", "releases")
     return setup.release
 
 
@@ -109,6 +109,15 @@ def _launched(terms: Iterable[Term], load: Load, silicon: Silicon, release: Rele
     late = np.maximum(launches_s - step.time_s, 0.0)
     wait = np.where(load.rows > release.graphs, late, 0.0)
     return step.plus(EAGER, wait) if wait.any() else step
+
+
+def _round_wait(release: Release, draws: Draws, gpu_s: FloatArray) -> FloatArray:
+    """Host time that a round waits for; all that a plain step might have hidden, where an engine
+    overlaps nothing with drafts of this kind.
+    """
+    if draws in release.unhidden:
+        return _exposed(max(release.host, release.round_host), gpu_s, hidden=False)
+    return _exposed(release.round_host, gpu_s, hidden=release.round_hidden)
 
 
 def _exposed(host_s: float, gpu_s: FloatArray, *, hidden: bool) -> FloatArray:

@@ -48,7 +48,7 @@ class Silicon:
     def small(self) -> Small:
         """The engine's small operations."""
         if self.engine.small is None:
-            raise Refused(f"{self.engine.name} states no small operations")
+            raise self.engine.lacking("states no small operations", "small")
         return self.engine.small
 
     @property
@@ -57,10 +57,8 @@ class Silicon:
         engine = self.engine
         found = engine.on(self.hardware.name) or engine.on(engine.stand_in or "")
         if found is None:
-            raise Refused(
-                f"{engine.name} has no kernels for {self.hardware.name}",
-                hint="use an engine with a stand-in, or -e roofline",
-            )
+            what = f"has no kernels for {self.hardware.name}"
+            raise engine.lacking(what, "kernels or a stand_in that has some")
         return found
 
     def peak(self, stored: Dtype) -> float:
@@ -69,34 +67,39 @@ class Silicon:
 
     def gemm(self, dtype: Dtype) -> Gemm:
         """Matrix kernels for weights of this dtype."""
-        return self._nearest(self.kernels.gemm, dtype, "matrix kernels")
+        return self._nearest(self.kernels.gemm, dtype, "matrix kernels", "gemm")
 
     def attention(self, kv_dtype: Dtype) -> Decode:
         """Decode attention over a cache of this dtype."""
-        return self._nearest(self.kernels.attention, kv_dtype, "attention")
+        return self._nearest(self.kernels.attention, kv_dtype, "attention", "attention")
 
     def experts(self, dtype: Dtype) -> Grouped:
         """Fused expert layers of this dtype."""
-        return self._nearest(self.kernels.experts, dtype, "expert layers")
+        return self._nearest(self.kernels.experts, dtype, "expert layers", "experts")
 
     def latent(self) -> Latent:
         """Latent attention."""
         if self.kernels.latent is None:
-            raise Refused(f"{self.engine.name} has no latent attention on {self.hardware.name}")
+            raise self._without("latent attention", "latent")
         return self.kernels.latent
 
     def allreduce(self, gpus: int) -> AllReduce:
         """All-reduce over this many accelerators; between measured counts the next larger."""
         known = sorted(self.kernels.allreduce, key=lambda one: one.gpus)
         if not known:
-            raise Refused(f"{self.engine.name} has no all-reduce on {self.hardware.name}")
+            raise self._without("all-reduce", "allreduce")
         return next((one for one in known if one.gpus >= gpus), known[-1])
 
-    def _nearest(self, known: Mapping[Dtype, Constant], dtype: Dtype, what: str) -> Constant:
+    def _nearest(
+        self, known: Mapping[Dtype, Constant], dtype: Dtype, what: str, key: str
+    ) -> Constant:
         for near in nearest(dtype):
             if near in known:
                 return known[near]
-        raise Refused(f"{self.engine.name} has no {what} for {dtype} on {self.hardware.name}")
+        raise self._without(f"{what} for {dtype}", key)
+
+    def _without(self, what: str, key: str) -> Refused:
+        return self.engine.lacking(f"has no {what} on {self.hardware.name}", f"{key} under kernels")
 
 
 _NEAREST: dict[Dtype, tuple[Dtype, ...]] = {

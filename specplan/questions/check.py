@@ -43,7 +43,7 @@ class Seen:
     """What check looked at: plans judged, and every finding about something else.
 
     `files` are all files in order; `cards` of them are cards, read or not, and `unread` are plans
-    that could not be read.
+    that could not be read. `measured` counts files of measurements and of their constants.
     """
 
     files: tuple[str, ...]
@@ -51,6 +51,7 @@ class Seen:
     cards: int
     unread: int
     others: tuple[Outcome, ...]
+    measured: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Checked:
 
     plans: int
     cards: int
+    measurements: int
     expectations: int
     hold: int
     fail: int
@@ -109,6 +111,7 @@ def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
     return Checked(
         plans=len(seen.plans) + seen.unread,
         cards=seen.cards,
+        measurements=seen.measured,
         expectations=len(expected),
         hold=hold,
         fail=len(expected) - hold - unsure,
@@ -151,6 +154,7 @@ def _changes(found: Sequence[Outcome]) -> Iterator[str]:
 def _summary(value: Checked) -> str:
     read = [_many(value.plans, "plan")] if value.plans else []
     read += [_many(value.cards, "card")] if value.cards else []
+    read += [_many(value.measurements, "measurement file")] if value.measurements else []
     read += [_many(value.expectations, "expectation")] if value.plans else []
     said = [f"{value.hold:,} hold{'s' if value.hold == 1 else ''}"] if value.plans else []
     said += [f"{value.fail:,} fail{'s' if value.fail == 1 else ''}"] if value.fail else []

@@ -170,6 +170,9 @@ def _habits(release: Release) -> Iterator[tuple[str, str]]:
     host, round_host = people(release.host, "s"), people(release.round_host, "s")
     yield "plain step", f"{host} of host time, {_shown(hidden=release.host_hidden)}"
     yield "round", f"{round_host} of host time, {_shown(hidden=release.round_hidden)}"
+    if release.unhidden:
+        kinds = ", ".join(release.unhidden)
+        yield "round of", f"{kinds} drafts: the longer of both, shown"
     if release.host_per_sequence:
         each = people(release.host_per_sequence, "s")
         yield "request", f"{each} of host time, in a server's time per token"

@@ -163,7 +163,7 @@ def _with_host(known: Known, gpu_s: FloatArray, requests: FloatArray | float = 0
     """A plain step with the host time that the GPU waits for, that of a server's requests too."""
     release = known.release
     if release is None:
-        raise Refused(f"{known.engine.name} states no host times")
+        raise known.engine.lacking("states no host times", "releases")
     host_s = release.host + release.host_per_sequence * requests
     return np.maximum(gpu_s, host_s) if release.host_hidden else gpu_s + host_s
 

@@ -5,7 +5,7 @@ A card's `accept: {SC003: reason}` turns that warning into a note; errors cannot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from specplan.domain.card import Dtype, Source
@@ -13,6 +13,7 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
+from specplan.rules.lent import STRANGER, UNFOLLOWED
 from specplan.rules.names import CLASH, OVERRIDE, RESERVED, Card, override, reserved
 from specplan.rules.usable import (
     CONTRADICTED,
@@ -79,7 +80,7 @@ STRAY = Rule(
 )
 CARD_RULES = (
     *(UNSOURCED, RIDGE, SPARSE, CLASH, OVERRIDE, LABEL, NEEDLESS),
-    *(RESERVED, UNPRICED, RATELESS, CONTRADICTED, STRAY),
+    *(RESERVED, UNPRICED, RATELESS, CONTRADICTED, STRAY, STRANGER, UNFOLLOWED),
 )
 
 
@@ -112,32 +113,29 @@ def check_model(card: Model, *, overrides: bool = False) -> list[Finding]:
 
 
 def check_engine(
-    card: Engine, *, overrides: bool = False, stated: Collection[str] | None = None
+    card: Engine, *, overrides: bool = False, also: Iterable[Finding] = ()
 ) -> list[Finding]:
-    """What the rules say of an engine: its constants are sourced by group. Of one that was
-    completed by the engine that it follows, `stated` are the keys of its own file.
+    """What the rules say of an engine as its own file states it: constants are sourced by group.
+    `also` was found of the cards that it names.
     """
-    owed = [
-        name
-        for name in ENGINE_FIGURES
-        if getattr(card, name) not in (None, ()) and (stated is None or name in stated)
-    ]
+    owed = [name for name in ENGINE_FIGURES if getattr(card, name) not in (None, ())]
     found = [
         *(unsourced((name,), card.sources) for name in owed),
         override(card, overrides=overrides),
+        *also,
     ]
     return _accepted(card, [f for f in found if f])
 
 
 def check_card(
-    card: Card, *, overrides: bool = False, stated: Collection[str] | None = None
+    card: Card, *, overrides: bool = False, also: Iterable[Finding] = ()
 ) -> list[Finding]:
-    """What the rules say of a card of any kind whose file has the keys `stated`."""
+    """What the rules say of a card of any kind; `also` was found of the cards that it names."""
     if isinstance(card, Hardware):
         return check_hardware(card, overrides=overrides)
     if isinstance(card, Model):
         return check_model(card, overrides=overrides)
-    return check_engine(card, overrides=overrides, stated=stated)
+    return check_engine(card, overrides=overrides, also=also)
 
 
 def numeric_keys(card: Card) -> Iterator[KeyPath]:

@@ -84,7 +84,7 @@ def test_ways_to_draft(read, draft):
 
 
 @pytest.mark.parametrize(
-    "draft", ["ratio:11", "ratio:", "ratio:-1", "ratio:1e3", "free:1", "Eagle"]
+    "draft", ["ratio:11", "ratio:", "ratio:-1", "ratio:1e3", "free:1", "eagle 3"]
 )
 def test_no_way_to_draft(read, draft):
     with pytest.raises(InputError) as caught:
@@ -106,7 +106,68 @@ def test_text_may_hold_commas(read):
 
 
 def test_nothing_but_a_header(read):
-    assert read(f"{HEADER}\n") == []
+    with pytest.raises(InputError) as caught:
+        read(f"{HEADER}\n\n")
+    assert str(caught.value) == (
+        "mine.csv:1:1: no rows; expected a line per figure below the header; "
+        "measurements/README.md has the columns"
+    )
+
+
+def test_names_as_the_command_line_takes_them(read):
+    (row,) = read(f"{HEADER}\n{GOOD.replace('h100-sxm', 'H100-SXM').replace('vllm', 'vLLM')}\n")
+    assert (row.gpu, row.engine) == ("h100-sxm", "vllm")
+    written = ROUND.replace("llama-3.1-8b", "meta-llama/Llama-3.1-8B")
+    (row,) = read(f"{ROUNDS}\n{written.format('Qwen/Qwen3-0.6B', 1)}\n")
+    assert (row.target, row.draft) == ("llama-3.1-8b", "qwen3-0.6b")
+
+
+@pytest.mark.parametrize("version", ["1", "0.5.6.post2", "1.3.0rc20", "0.11.1.dev45+g1ab.cu128"])
+def test_versions_as_engines_call_them(read, version):
+    (row,) = read(f"{HEADER},version\n{GOOD},{version}\n")
+    assert row.version == version
+
+
+@pytest.mark.parametrize("version", ["newest", "1..2", "1.2.post2.1x", "v1"])
+def test_what_is_no_version(read, version):
+    with pytest.raises(InputError) as caught:
+        read(f"{HEADER},version\n{GOOD},{version}\n")
+    assert str(caught.value) == (
+        f"mine.csv:2:{len(GOOD) + 2}: version '{version}' is malformed; "
+        "expected a version such as 0.27 or 0.5.6.post2"
+    )
+
+
+@pytest.mark.parametrize("column", ["kind", "source", "engine", "gpu", "value", "unit"])
+def test_a_blank_cell_that_every_row_needs(read, column):
+    place = HEADER.split(",").index(column)
+    cells = GOOD.split(",")
+    cells[place] = ""
+    start = len(",".join(cells[:place])) + 2 if place else 1
+    with pytest.raises(InputError) as caught:
+        read(f"{HEADER}\n{','.join(cells)}\n")
+    assert str(caught.value).startswith(f"mine.csv:2:{start}: {column} is blank; expected ")
+
+
+def test_a_column_that_a_kind_needs_is_not_there(read):
+    with pytest.raises(InputError, match=r"^mine.csv:2:1: a gemm row without rows; expected dtype"):
+        read(f"{HEADER.replace('rows,', '')}\n{GOOD.replace(',8,', ',')}\n")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("gpus", 4097, "gpus 4097 is out of range; expected at most 4096"),
+        ("batch", 1_000_001, "batch 1000001 is out of range; expected at most 1,000,000"),
+        ("isl", 1e9, "isl 1000000000 is out of range; expected at most 100,000,000"),
+        ("context", 1e9, "context 1000000000 is out of range; expected at most 100,000,000"),
+        ("kv_heads", 9, "kv_heads 9 of 8 heads; expected at most heads"),
+    ],
+)
+def test_figures_beyond_what_there_is(read, column, value, message):
+    with pytest.raises(InputError) as caught:
+        read(f"{HEADER},heads,{column}\n{GOOD},8,{value:.0f}\n")
+    assert str(caught.value) == f"mine.csv:2:{len(GOOD) + 4}: {message}"
 
 
 @pytest.mark.parametrize(
@@ -126,21 +187,36 @@ def test_nothing_but_a_header(read):
             "2:42: value: '12us' is not a number; expected a plain number such as 0.7 or 3.35e12; "
             "its unit goes under unit",
         ),
-        (",8,", ",,", "2:1: a gemm row without rows; expected dtype, rows, n, inner in every row"),
-        (",s,", ",1,", "2:1: a gemm row in '1'; expected unit 's'"),
-        ("dtype rows", "tp", "2:1: assumed names no column 'tp'; expected names of columns"),
-        (",all is well", "", "2:1: 11 cells under 12 columns"),
+        (",8,", f",{10**9},", "2:30: rows 1000000000 is out of range; expected at most 1,000,000"),
+        (",8,", ",,", "2:30: a gemm row without rows; expected dtype, rows, n, inner in every row"),
+        (",s,", ",1,", "2:50: a gemm row in '1'; expected unit 's'"),
+        (
+            "dtype rows",
+            "tp",
+            "2:52: assumed names no column 'tp'; expected names of columns, blanks",
+        ),
+        (
+            ",all is well",
+            "",
+            "2:1: 11 cells under 12 columns; expected a cell for each column; leave a cell",
+        ),
         (
             "all is",
             "all, is",
-            "2:1: 13 cells under 12 columns; quote text that holds a comma",
+            "2:1: 13 cells under 12 columns; expected a cell for each column; "
+            "quote text that holds a comma",
         ),
         ("mine", '"mine', "2:1: a quoted cell goes on; expected one row per line, as CSV"),
         ("mine", '"mi"ne', "2:1: misplaced quote; expected one row per line, as CSV"),
         ("mine", '"m,ine","vllm', "2:1: a quoted cell goes on; expected one row per line, as CSV"),
         ("mine", "mi\tne", "2:8: invisible character \\x09; separate cells by commas"),
         ("mine", "mi\u202ene", "2:8: invisible character \\u202e; remove it"),
-        ("h100-sxm", "H100 SXM", "2:16: gpu 'H100 SXM' is malformed; expected a name such as"),
+        (
+            "h100-sxm",
+            "H100 SXM",
+            "2:16: gpu 'H100 SXM' is no name; expected the name or alias of a card; "
+            "specplan hardware list shows all",
+        ),
         (
             "vllm",
             "vllm@0.27",
@@ -173,6 +249,7 @@ def test_the_place_of_a_cell_behind_a_quoted_comma(read):
     [
         ("", "1:1: missing column 'kind'; expected a header with kind, source, engine, gpu"),
         ("kind,source", "1:1: missing column 'engine'; expected a header with"),
+        ("kind;source;engine", "1:1: semicolons between cells; separate them by commas"),
         ("kind,sauce", "1:6: unknown column 'sauce'; did you mean 'source'?"),
         ("kind,tp", "1:6: unknown column 'tp'; expected one of kind, source, licence"),
         ("kind,source,kind", "1:13: column 'kind' twice; keep one"),
@@ -187,7 +264,10 @@ def test_headers_that_are_refused(read, header, message):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (f"{HEADER}\ngemm,\xe9".encode("latin-1"), "mine.csv:2:1: not UTF-8 text"),
+        (
+            f"{HEADER}\ngemm,\xe9".encode("latin-1"),
+            "mine.csv:2:6: not UTF-8 text; save it as UTF-8",
+        ),
         (b"x" * 8_000_001, "mine.csv: too large; expected at most 8,000,000 bytes"),
         (b"x" * 9_000, "mine.csv:1:1: a line of 9,000 characters; expected at most 8,192"),
         (HEADER.encode() + b"\n" * 50_001, "mine.csv:50001:1: too many lines; expected at most"),

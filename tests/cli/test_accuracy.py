@@ -67,8 +67,43 @@ def test_rows_of_one_kind(capsys, mine):
 def test_a_file_without_rows(capsys):
     Path("none.csv").write_text(f"{HEADER}\n", encoding="utf-8")
     said = answered(capsys, ["accuracy", "none.csv", "--worst", "3"])
-    assert (said.code, said.out.splitlines()[0][:18]) == (0, "No rows to predict")
-    assert said.err == "specplan: no rows: a file holds a header and one line per figure\n"
+    assert said.code == 2
+    assert one_line(said).startswith("none.csv:1:1: no rows; expected a line per figure below")
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "message"),
+    [
+        ("h100-sxm", "H1000", "lost.csv:2:16: unknown hardware 'h1000'; did you mean 'h100'?"),
+        ("vllm", "vlllm", "lost.csv:2:11: unknown engine 'vlllm'; did you mean 'vllm'?"),
+    ],
+)
+def test_no_row_names_cards_that_there_are(capsys, known, asked, message):
+    lost = ROW.replace(known, asked)
+    Path("lost.csv").write_text(f"{HEADER}\n{lost}\n{lost}\n", encoding="utf-8")
+    said = answered(capsys, ["accuracy", "lost.csv"])
+    assert (said.code, one_line(said)) == (2, message)
+    Path("found.csv").write_text(f"{HEADER}\n{ROW}\n", encoding="utf-8")
+    said = answered(capsys, ["accuracy", "lost.csv", "found.csv"])
+    assert said.code == 0
+    assert said.out.startswith("1 of 3 measured rows predicted")
+    assert answered(capsys, ["accuracy", "lost.csv", "--kind", "round"]).code == 0
+
+
+def test_an_alias_counts_as_the_card(capsys):
+    rows = f"{HEADER}\n{ROW}\n{ROW.replace('h100-sxm', 'H100')}\n"
+    Path("mine.csv").write_text(rows, encoding="utf-8")
+    said = answered(capsys, ["accuracy", "mine.csv", "-f", "json"])
+    assert [(one["gpu"], one["n"]) for one in json.loads(said.out)["rows"]] == [("h100-sxm", 2)] * 2
+
+
+def test_a_drafter_without_a_card_is_one_unknown_name(capsys):
+    columns = "kind,source,engine,gpu,gpus,target,draft,batch,tokens,context,k,tau,value,unit"
+    row = "round,mine,vllm,h100-sxm,1,llama-3.1-8b,mtp,8,5,2048,4,2.9,1.6,1"
+    Path("one.csv").write_text(f"{columns}\n{row}\n", encoding="utf-8")
+    said = answered(capsys, ["accuracy", "one.csv"])
+    assert said.code == 2
+    assert one_line(said).startswith("one.csv:2:41: unknown model 'mtp'")
 
 
 def test_a_round_without_a_dtype_counts_once(capsys):

@@ -611,6 +611,7 @@ def test_json_has_a_row_for_every_outcome(capsys):
     assert envelope["answer"] == {
         "plans": 3,
         "cards": 0,
+        "measurements": 0,
         "expectations": 3,
         "hold": 1,
         "fail": 1,

@@ -33,6 +33,13 @@ sources: {of: [follows], kind: derived, cite: as vLLM}
 """
 
 
+RELEASES = """\
+releases:
+  - {since: "1", host: 0 s, host_hidden: true, round_host: 0 s, round_hidden: true, graphs: 1,
+     eager: 0 s, says: it}
+"""
+
+
 def put(text: str, name: str = "mine") -> str:
     Path(f"{name}.yaml").write_text(text, encoding="utf-8")
     return f"./{name}.yaml"
@@ -43,7 +50,7 @@ def test_the_habits_of_one_release(capsys):
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("vLLM 0.10: an estimate\n")
     assert "versions     from 0.6, before 0.14" in said.out
-    assert "from 0.14" not in said.out
+    assert "versions     from 0.14" not in said.out
     assert "vllm@0.10" in answered(capsys, ["engines", "show", "-h"]).out
 
 
@@ -54,6 +61,11 @@ def test_the_habits_of_one_release(capsys):
         ("vllm@", "'' is no version; expected such as vllm@0.27"),
         ("vllm@0.1", "vllm 0.1 is older than its card goes; expected a version from 0.6 on"),
         ("roofline@1", "roofline has no versions; write roofline"),
+        (
+            "vllm@0.1.post2",
+            "vllm 0.1.post2 is older than its card goes; expected a version from 0.6 on",
+        ),
+        ("vllm@0.10.", "'0.10.' is no version; expected such as vllm@0.27"),
         ("vlllm@0.10", "unknown engine 'vlllm'; did you mean 'vllm'?"),
     ],
 )
@@ -66,7 +78,7 @@ def test_answers_say_whose_habits_a_far_version_has(capsys, version, noted):
     words = f"sweep -t llama-3-8b -d free -g h100 -a 0.8 -b 1 -e vllm@{version}".split()
     said = answered(capsys, words)
     assert said.code == 0
-    assert ("vllm@9: habits of 0.14 and later" in said.err) is noted
+    assert ("vllm@9: habits of 0.20 and later" in said.err) is noted
 
 
 def test_a_card_that_follows_owes_no_sources_for_what_it_borrows(capsys):
@@ -75,6 +87,137 @@ def test_a_card_that_follows_owes_no_sources_for_what_it_borrows(capsys):
     assert "expert overlap   kappa 0.5" in answered(capsys, ["engines", "show", path]).out
     owing = put(f"{CARD}expert_overlap: 0.7\n")
     assert "SC001 no source covers expert_overlap" in answered(capsys, ["check", owing]).out
+
+
+@pytest.mark.parametrize(
+    ("version", "engine"), [("1", "trtllm"), ("1.0.0", "trtllm"), ("0.5.6.post2", "sglang")]
+)
+def test_versions_count_by_their_numbers(capsys, version, engine):
+    said = answered(capsys, ["engines", "show", f"{engine}@{version}", "-f", "json"])
+    assert said.code == 0
+    assert f"from {'1.0' if engine == 'trtllm' else '0.4'}" in said.out
+
+
+KERNELS = "kernels:\n  - {gpus: [l4], basis: assumed%s}\n"
+RELEASE = (
+    "  - {since: '%s', host: 0 s, host_hidden: true, round_host: 0 s, round_hidden: true,"
+    " graphs: 1, eager: 0 s, says: it}\n"
+)
+TIMES = "gpus: 2, bus: 1 TB/s, times: [%s1 us, 1 us, 1 us, 1 us, 1 us, 1 us]"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            KERNELS % (", allreduce: {" + TIMES % "0 s, " + "}"),
+            "9:76: SP101 times 0 is implausible; expected 1e-09 to 1 s",
+        ),
+        (
+            KERNELS % (", allreduce: [{" + "}, {".join([TIMES % "1 us, "] * 2) + "}]"),
+            ": SP101 two all-reduces over 2 GPUs; keep one",
+        ),
+        (KERNELS.replace("l4", "l4, l4") % "", "9:17: SP101 'l4' twice in gpus; keep one"),
+        (
+            KERNELS % "" + "  - {gpus: [l40s, l4], basis: assumed}\n",
+            "10:19: SP101 'l4' in two blocks of kernels; keep one",
+        ),
+        (
+            KERNELS
+            % ", gemm: {bf16: {tiles: tiny, launch: 0 s, memory: 1, compute: 1, split: 1 us}}",
+            ": SP101 split without reduce; expected both or neither; add reduce, or leave",
+        ),
+        (
+            "releases:\n" + RELEASE % "1.0" + RELEASE % "1",
+            "10:13: SP101 release 1 after 1.0; expected releases from the oldest to the newest",
+        ),
+        (
+            "releases:\n" + RELEASE % "0.10" + RELEASE % "0.9",
+            "10:13: SP101 release 0.9 after 0.10; expected releases from the oldest",
+        ),
+    ],
+)
+def test_what_would_never_be_read_is_refused(capsys, more, message):
+    said = answered(capsys, ["check", put(CARD + more)])
+    assert said.code == 2
+    assert message in said.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("follows: vllm", "follows: mine", "6:10: SP101 the card follows itself; leave follows"),
+        (
+            "kind: calibrated",
+            "kind: bound\n" + (KERNELS % "").rstrip(),
+            "6:3: SP101 a bound with kernels, which it would not use; expected kind: estimate or",
+        ),
+    ],
+)
+def test_cards_that_contradict_themselves(capsys, old, new, message):
+    said = answered(capsys, ["check", put(CARD.replace(old, new))])
+    assert said.out.startswith(f"mine.yaml:{message}")
+
+
+def test_a_bound_cannot_follow_what_has_kernels(capsys):
+    path = put(CARD.replace("kind: calibrated", "kind: bound"))
+    message = "mine.yaml:6:10: a bound with kernels, which it would not use"
+    assert one_line(answered(capsys, ["engines", "show", path])).startswith(message)
+
+
+def test_a_chain_of_cards_that_follow(capsys):
+    put(CARD.replace("mine", "other").replace("vllm", "sglang") + "expert_overlap: 0.7\n", "other")
+    Path("cards").mkdir()
+    Path("other.yaml").rename("cards/other.yaml")
+    path = put(CARD.replace("vllm", "other"))
+    said = answered(capsys, ["engines", "show", path, "--catalogue", "cards"])
+    assert said.code == 0
+    assert "expert overlap   kappa 0.7" in said.out
+    assert "from 0.4" in said.out
+    words = f"sweep -e {path} -g h100 -t llama-3-8b -d free -a 0.8 -b 1 --catalogue cards".split()
+    assert "assumed, not measured: mine on h100-sxm" in answered(capsys, words).err
+
+
+def test_cards_that_follow_in_a_circle(capsys):
+    Path("cards").mkdir()
+    for name, followed in (("mine", "other"), ("other", "third"), ("third", "mine")):
+        put(CARD.replace("mine", name).replace("vllm", followed), f"cards/{name}")
+    said = answered(capsys, ["engines", "show", "mine", "--catalogue", "cards"])
+    assert one_line(said) == (
+        "cards/mine.yaml:6:10: a circle: mine follows other follows third follows mine; "
+        "let one of them stand on its own"
+    )
+    checked = answered(capsys, ["check", "cards"])
+    assert (checked.code, checked.out.count("SC014")) == (1, 3)
+
+
+def test_cards_of_one_check_know_each_other(capsys):
+    text = CARD.replace("vllm", "other") + "stand_in: h100\n"
+    said = answered(capsys, ["check", put(text)])
+    assert said.code == 1
+    assert said.out.splitlines()[:2] == [
+        "mine.yaml:6:10: SC014 other cannot be followed: unknown engine 'other'; "
+        "specplan engines list shows all",
+        "mine.yaml:8:11: SC013 no hardware card is named 'h100'; "
+        "write h100-sxm, as its card is named",
+    ]
+    put(CARD.replace("mine", "other"), "other")
+    put(text.replace("h100", "l4x"))
+    card = (ROOT / "hardware" / "l4.yaml").read_text(encoding="utf-8")
+    Path("l4x.yaml").write_text(
+        re.sub(r"aliases:.*\n", "", card).replace("name: l4\n", "name: l4x\n"), encoding="utf-8"
+    )
+    said = answered(capsys, ["check", "."])
+    assert (said.code, said.out) == (0, "3 cards: nothing found\n")
+
+
+def test_a_card_that_states_too_little_says_what_to_do(capsys):
+    path = put(CARD.replace("follows: vllm\n", "") + KERNELS % "" + RELEASES)
+    words = f"sweep -e {path} -g l4 -t llama-3-8b -d free -a 0.8 -b 1".split()
+    assert one_line(answered(capsys, words)) == (
+        "mine states no small operations; expected small in its card; "
+        "follows: vllm takes what the card does not state from vLLM"
+    )
 
 
 def test_all_keys_that_one_mapping_lacks_are_named_at_once(capsys):

@@ -80,10 +80,12 @@ def interrupted(
     words: list[str], folder: Path, begun, number: int = signal.SIGINT, **options
 ) -> tuple[int, str]:
     """Exit code and stderr of a run that gets Ctrl-C, or another signal, once `begun()` is true."""
-    # A child begins with what its parent ignores, and a job in the background ignores SIGINT.
+    # A child begins with what its parent ignores: a job in the background SIGINT, nohup SIGHUP.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with started(words, folder, **options) as process:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGHUP, hung_up)
         while not begun() and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(number)

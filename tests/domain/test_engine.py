@@ -10,6 +10,7 @@ from engine_worlds import ENGINE, RELEASE, SIMPLE, SMALL
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype
 from specplan.domain.engine import Engine, Kernels
+from specplan.domain.follow import following
 
 BASE = replace(
     ENGINE,
@@ -34,7 +35,7 @@ OWN |= {"accept", "sources", "notes"}
 
 
 def test_every_key_that_a_card_leaves_out_comes_from_the_engine_that_it_follows():
-    merged = BARE.following(BASE)
+    merged = following(BARE, BASE)
     for field in fields(Engine):
         if field.name == "kernels":
             assert [one.gpus for one in merged.kernels] == [("chip", "chip-pcie"), ("other",)]
@@ -53,7 +54,7 @@ def test_what_a_card_states_stays_though_it_be_nothing():
         small=replace(SMALL, launches=0),
         releases=(replace(RELEASE, since="2"),),
     )
-    merged = stated.following(BASE)
+    merged = following(stated, BASE)
     assert (merged.overlap, merged.rereads, merged.stand_in) == (0.0, False, "other")
     assert merged.small == stated.small
     assert merged.releases == stated.releases
@@ -66,7 +67,7 @@ def test_a_card_that_follows_nobody_and_does_not_say():
 
 def test_kernels_of_one_accelerator_leave_its_like_what_was_borrowed():
     own = Kernels(gpus=("chip-pcie",), basis="measured", gemm={Dtype.BF16: SIMPLE.gemm[Dtype.FP8]})
-    merged = replace(BARE, kernels=(own,)).following(BASE)
+    merged = following(replace(BARE, kernels=(own,)), BASE)
     mine, lent = merged.on("chip-pcie"), merged.on("chip")
     assert mine is not None
     assert lent is not None

@@ -9,7 +9,7 @@ import pytest
 from specplan.domain.card import Dtype, Source
 from specplan.domain.engine import Decode, Engine, Gemm, Kernels
 from specplan.domain.measurement import COLUMNS, NEEDS, Fit, HeldOut, Host, Measurement
-from specplan.errors import InputError
+from specplan.errors import InputError, Misfit
 
 PRODUCT = Measurement(
     kind="gemm",
@@ -70,8 +70,11 @@ def test_a_row_without_what_its_kind_needs(column):
     with pytest.raises(InputError) as caught:
         replace(PRODUCT, **{column: None})
     assert str(caught.value) == (
-        f"a gemm row without {column}; expected dtype, rows, n, inner in every such row"
+        f"a gemm row without {column}; expected dtype, rows, n, inner in every such row; "
+        "fill what the source left out and name it in assumed"
     )
+    assert isinstance(caught.value, Misfit)
+    assert caught.value.key == (column,)
 
 
 def test_a_unit_of_another_kind():
@@ -83,6 +86,47 @@ def test_assumed_names_columns():
     assert replace(PRODUCT, assumed=("dtype",)).assumed == ("dtype",)
     with pytest.raises(InputError, match="assumed names no column 'tp'"):
         replace(PRODUCT, assumed=("tp",))
+
+
+ROUND = replace(
+    PRODUCT,
+    kind="round",
+    target="lm",
+    draft="small",
+    gpus=1,
+    batch=8,
+    context=2048,
+    k=4,
+    tokens=5,
+    tau=5.0,
+    unit="1",
+    value=2.0,
+)
+SERVER = replace(PRODUCT, kind="tpot", target="lm", gpus=1, batch=8, isl=999, osl=1)
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "message"),
+    [
+        (ROUND, {"tau": 5.1}, "tau 5.1 of 5 tokens; expected at most tokens"),
+        (ROUND, {"k": 0}, "k 0 with a draft; expected at least 1; a plain step is a row of"),
+        (PRODUCT, {"heads": 8, "kv_heads": 9}, "kv_heads 9 of 8 heads; expected at most heads"),
+        (PRODUCT, {"experts": 8, "active": 9}, "active 9 of 8 experts; expected at most experts"),
+        (ROUND, {"batch": 200_001}, "1,000,005 rows in a pass; expected batch x tokens of at most"),
+        (SERVER, {"batch": 1001}, "1,001,000 rows in a pass; expected batch x (1 + isl / osl)"),
+    ],
+)
+def test_what_nobody_can_have_measured(row, changes, message):
+    with pytest.raises(Misfit) as caught:
+        replace(row, **changes)
+    assert str(caught.value).startswith(message)
+    assert caught.value.key[0] in changes
+
+
+def test_what_is_barely_possible():
+    assert replace(ROUND, batch=200_000).batch == 200_000
+    assert replace(SERVER, batch=1000).batch == 1000
+    assert replace(PRODUCT, heads=8, kv_heads=8, experts=8, active=8).heads == 8
 
 
 def test_doubt():

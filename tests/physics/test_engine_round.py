@@ -10,7 +10,7 @@ from engine_worlds import CHIP, ENGINE, RELEASE
 
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import ModelDrafter, NoDrafter, RatioDrafter
+from specplan.domain.drafter import Draws, ModelDrafter, NoDrafter, RatioDrafter
 from specplan.domain.scenario import Setup
 from specplan.errors import Refused
 from specplan.physics.engine_round import draft_layout, target_layout
@@ -102,6 +102,35 @@ def test_a_hidden_round_hides_behind_drafting_too():
     assert float(enough.round_s.item()) == pytest.approx(VERIFY_S + drafting, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("draft", "draws"),
+    [
+        (SETUP.draft, Draws.MODEL),
+        (ModelDrafter(HEAD), Draws.HEAD),
+        (RatioDrafter(0.0), Draws.LOOKUP),
+        (RatioDrafter(0.1), Draws.HEAD),
+        (NoDrafter(), Draws.LOOKUP),
+    ],
+)
+def test_where_drafts_come_from(draft, draws):
+    assert draft.draws is draws
+
+
+@pytest.mark.parametrize("draft", [SETUP.draft, ModelDrafter(HEAD), RatioDrafter(0.0)])
+def test_hosts_do_not_overlap_with_every_drafter(draft):
+    """Hidden around a plain step (1 ms), half hidden around a round, all of it shown where not."""
+    habits = {"host": 1e-3, "host_hidden": True, "round_host": 5e-4, "round_hidden": False}
+    setup = replace(SETUP, draft=draft)
+    bare = timed(setup)
+    overlapped = timed(under(setup, **habits))
+    others = tuple(kind for kind in Draws if kind is not draft.draws)
+    assert timed(under(setup, **habits, unhidden=others)).round_s == overlapped.round_s
+    shown = timed(under(setup, **habits, unhidden=(draft.draws,)))
+    assert (overlapped.round_s - bare.round_s).item() == pytest.approx(5e-4, rel=1e-9)
+    assert (shown.round_s - bare.round_s).item() == pytest.approx(1e-3, rel=1e-9)
+    assert shown.plain_s == overlapped.plain_s
+
+
 def test_no_drafts_is_a_plain_step_whatever_a_round_costs():
     setup = under(SETUP, host=1e-3, host_hidden=True, round_host=5e-3)
     timing = time_rounds(setup, (10.0, 5000.0), (1.0, 7.0), (0, 3))
@@ -187,7 +216,9 @@ def forward_experts_flops(setup: Setup) -> float:
 
 
 def test_an_engine_without_releases_is_refused():
-    with pytest.raises(Refused, match=r"^made states no host times$"):
+    with pytest.raises(
+        Refused, match=r"^made states no host times; expected releases in its card; follows: vllm"
+    ):
         timed(replace(SETUP, release=None))
 
 

@@ -120,18 +120,28 @@ def refusal(on: Silicon, part: str, *arguments: object) -> str:
 
 
 def test_what_nothing_stands_in_for_is_refused():
-    assert refusal(lacking(latent=None), "latent") == "made has no latent attention on chip"
-    assert refusal(lacking(allreduce=()), "allreduce", 2) == "made has no all-reduce on chip"
+    remedy = "under kernels in its card; follows: vllm takes what the card does not state from vLLM"
+    assert refusal(lacking(latent=None), "latent") == (
+        f"made has no latent attention on chip; expected latent {remedy}"
+    )
+    assert refusal(lacking(allreduce=()), "allreduce", 2) == (
+        f"made has no all-reduce on chip; expected allreduce {remedy}"
+    )
     assert refusal(lacking(gemm={}), "gemm", Dtype.BF16) == (
-        "made has no matrix kernels for bf16 on chip"
+        f"made has no matrix kernels for bf16 on chip; expected gemm {remedy}"
     )
     assert refusal(lacking(experts={}), "experts", Dtype.FP8) == (
-        "made has no expert layers for fp8 on chip"
+        f"made has no expert layers for fp8 on chip; expected experts {remedy}"
     )
     no_stand_in = Silicon(OTHER, replace(ENGINE, stand_in=None))
-    with pytest.raises(Refused, match=r"^made has no kernels for other; use an engine with"):
+    with pytest.raises(
+        Refused, match=r"^made has no kernels for other; expected kernels or a stand_in"
+    ):
         _ = no_stand_in.kernels
-    with pytest.raises(Refused, match=r"^made states no small operations$"):
+    with pytest.raises(
+        Refused,
+        match=r"^made states no small operations; expected small in its card; follows: vllm takes",
+    ):
         _ = Silicon(CHIP, replace(ENGINE, small=None)).small
 
 

@@ -52,7 +52,7 @@ def test_a_row_for_each_engine():
     assert set(rows) == {"llamacpp", "roofline", "sglang", "transformers", "trtllm", "vllm"}
     assert rows["roofline"]["kind"] == "bound"
     assert rows["roofline"]["since"] is None
-    assert rows["vllm"]["since"] == "0.6, 0.14"
+    assert rows["vllm"]["since"] == "0.6, 0.14, 0.20"
     assert "h100-sxm" in rows["vllm"]["measured"]
     assert (rows["transformers"]["follows"], rows["transformers"]["measured"]) == ("vllm", None)
 
@@ -81,7 +81,7 @@ def test_every_habit_is_a_row():
     general = {(row["kernel"], row["constant"]): row["value"] for row in rows if not row["gpu"]}
     for group, of in (("small", SMALL), ("from 1", RELEASE)):
         for field in fields(of):
-            if field.name not in {"since", "says"}:
+            if field.name not in {"since", "says", "unhidden"}:  # those that are numbers
                 assert general[group, field.name] == getattr(of, field.name)
     assert general["engine", "expert_overlap"] == 1.0
     assert general["engine", "rereads_kv"] == 0.0
@@ -128,15 +128,22 @@ def test_one_release_alone():
     assert old.view.title == "vLLM 0.10: an estimate"
     assert "from 0.6, before 0.14" in page(vllm, "0.10")
     assert "the host schedules between steps" in prose(vllm, "0.10")
-    assert "from 0.14" not in page(vllm, "0.10")
+    assert "versions     from 0.14" not in page(vllm, "0.10")
     assert "draft pass takes at least" not in prose(vllm, "0.27")
     kernels = {row["kernel"] for row in new.table.records() if row["gpu"] is None}
-    assert kernels == {"engine", "small", "from 0.14"}
+    assert kernels == {"engine", "small", "from 0.20"}
     assert old.notes == new.notes == ()
 
 
+def test_drafters_that_nothing_overlaps_with():
+    vllm = filed("vllm")
+    assert "round of     model, lookup drafts: the longer of both, shown" in page(vllm, "0.19")
+    assert "round of     lookup drafts" in page(vllm, "0.27")
+    assert "round of" not in page(vllm, "0.10")
+
+
 def test_a_release_that_no_card_knows():
-    assert show_engine(filed("vllm"), "9").notes == ("vllm@9: habits of 0.14 and later",)
+    assert show_engine(filed("vllm"), "9").notes == ("vllm@9: habits of 0.20 and later",)
     with pytest.raises(UsageError, match=r"vllm 0\.1 is older than its card goes"):
         show_engine(filed("vllm"), "0.1")
 

@@ -15,12 +15,14 @@ from specplan.domain.model import Architecture, Model
 from specplan.rules import Finding
 from specplan.rules.cards import (
     CARD_RULES,
+    ENGINE_FIGURES,
     check_engine,
     check_hardware,
     check_model,
     covering,
     numeric_keys,
 )
+from specplan.rules.lent import strangers
 from specplan.rules.names import answering, check_aliases
 from specplan.rules.registry import RULES
 
@@ -309,7 +311,7 @@ def test_errors_cannot_be_accepted():
 
 
 def test_every_card_rule_is_registered_and_explained():
-    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 13)]
+    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 15)]
     for rule in CARD_RULES:
         assert RULES[rule.id] is rule
         assert rule.help == f"{rule.what} {rule.why} {rule.remedy}"
@@ -340,7 +342,30 @@ def test_an_engine_owes_sources_for_what_it_states_itself():
     bare = replace(ENGINE, expert_overlap=0.5, sources=(source("follows"),))
     keys = ["expert_overlap", "small", "kernels", "releases"]
     assert [f.message for f in check_engine(bare)] == [f"no source covers {key}" for key in keys]
-    assert check_engine(bare, stated={"schema", "name", "follows"}) == []
-    (found,) = check_engine(bare, stated={"name", "follows", "releases"})
+    one = replace(bare, expert_overlap=None, small=None, kernels=())
+    (found,) = check_engine(one)
     assert (found.rule, found.path) == ("SC001", ("releases",))
-    assert check_engine(replace(bare, expert_overlap=None), stated={"expert_overlap"}) == []
+    assert check_engine(replace(one, releases=())) == []
+
+
+def test_accelerators_of_no_card():
+    engine = replace(ENGINE, stand_in="big")
+    answer = {"gpu": ["gpu"], "big": ["gpu"], "chips": ["chips"]}
+    assert list(strangers(engine, {"gpu", "chips"}, answer)) == [
+        Finding(
+            "SC013",
+            "warning",
+            "no hardware card is named 'big'; write gpu, as its card is named",
+            ("stand_in",),
+        ),
+        Finding(
+            "SC013",
+            "warning",
+            "no hardware card is named 'chip'; did you mean 'chips'?",
+            ("kernels", 0, "gpus", 0),
+        ),
+    ]
+    assert list(strangers(engine, {"big", "chip"}, answer)) == []
+    accepting = replace(engine, accept={"SC013": "on order"}, sources=(source(*ENGINE_FIGURES),))
+    found = check_engine(accepting, also=strangers(engine, {"big"}, answer))
+    assert [(f.level, f.path[0]) for f in found] == [("note", "kernels")]
