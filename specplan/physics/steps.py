@@ -11,7 +11,6 @@ import numpy.typing as npt
 from specplan.domain.card import Dtype
 from specplan.physics.experts import Route
 from specplan.physics.kernels import seconds, single_s
-from specplan.physics.moving import Exchange
 from specplan.physics.silicon import Silicon
 from specplan.physics.tokens import FloatArray
 from specplan.physics.work import Load, Matmul, Term
@@ -19,6 +18,7 @@ from specplan.physics.work import Load, Matmul, Term
 SINGLE = "single row"  # what a dtype's slow path at one row adds to the products of a plain step
 EAGER = "eager launches"  # what launching one by one adds beyond the width of the CUDA graphs
 HOST = "host"  # host time that the GPU waits for
+EXCHANGE = "allreduce"  # what travels between GPUs, and neither through memory nor arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,17 @@ class Step:
 def gpu_step(terms: Sequence[Term], load: Load, silicon: Silicon) -> Step:
     """The pass as the GPU runs it: kernels one after another."""
     shares = tuple(_merged(_shares(terms, load, silicon)))
-    local = [term for term in terms if not isinstance(term, Exchange)]
-    local.sort(key=_is_wide)
-    traffic = _sum([term.traffic_bytes(load) for term in local])
-    network = [share.time_s for share in shares if share.name == "allreduce"]
+    ordered = sorted(shares, key=_is_wide)
+    local = [share for share in ordered if share.name != EXCHANGE]
+    traffic = _sum([share.traffic_bytes for share in local])
     return Step(
         shares,
-        flops=_sum([term.flops(load) for term in local]),
+        flops=_sum([share.flops for share in local]),
         traffic_bytes=traffic,
-        compute_s=_sum([share.compute_s for share in sorted(shares, key=_is_wide)]),
+        compute_s=_sum([share.compute_s for share in local]),
         memory_s=traffic / silicon.bandwidth,
-        network_s=_sum(network),
-        time_s=_sum([share.time_s for share in sorted(shares, key=_is_wide)]),
+        network_s=_sum([share.time_s for share in shares if share.name == EXCHANGE]),
+        time_s=_sum([share.time_s for share in ordered]),
     )
 
 
@@ -132,7 +131,7 @@ def _merged(shares: Iterator[Share]) -> Iterator[Share]:
         )
 
 
-def _is_wide(of: Term | Share) -> bool:
+def _is_wide(of: Share) -> bool:
     """Whether it depends on context: summed last, so that few additions are full-size."""
     return of.name == "attention"
 

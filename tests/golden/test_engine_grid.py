@@ -28,11 +28,13 @@ def test_predictions_are_the_frozen_ones():
 
 
 def test_the_changelog_names_the_grid():
-    """The newest hash under "Changed numbers" is that of the file."""
+    """The newest entry under "Changed numbers" has the file's hash and the largest change."""
     _, _, changed = CHANGELOG.read_text(encoding="utf-8").partition("### Changed numbers")
     named = re.findall(r"engine grid[^\n]*\n?[^\n]*`([0-9a-f]{64})`", changed)
     assert named, "CHANGELOG.md names no engine grid under Changed numbers"
     assert named[0] == digest()
+    entry = changed.partition(named[0])[2].partition("\n- ")[0]
+    assert re.search(r"largest change\s+[+-]\d+\.\d\d %", entry), "it states no largest change"
 
 
 def test_the_grid_is_some_two_thousand_points_of_every_engine_and_gpu():
