@@ -27,7 +27,7 @@ from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
 from specplan.rules.cards import check_card
-from specplan.rules.lent import named, strangers, unfollowed
+from specplan.rules.lent import lacking, named, strangers, unfollowed
 from specplan.rules.names import Card, answering, check_aliases
 from specplan.rules.plans import UNREADABLE
 from specplan.rules.registry import RULES
@@ -180,7 +180,7 @@ class Kin:
             self._gpus = self._gpus or self._answering(Hardware)
             yield from strangers(engine.card, names, self._gpus)
         try:
-            completed(engine, self._lender)
+            yield from lacking(completed(engine, self._lender).card)
         except SpecplanError as error:
             yield from unfollowed(engine.card, error)
 

@@ -19,6 +19,7 @@ from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
+from specplan.domain.measurement import BandOf
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
 from specplan.domain.version import VERSION_PATTERN
@@ -117,7 +118,7 @@ class Resolver:
                     kv_dtype=kv_dtype,
                     attention_dp=groups,
                     ep=ep,
-                    band=self._band(engine, release, hardware, target),
+                    band=self._band(engine, release, hardware, target, draft),
                 )
             )
             for target, draft, hardware, tp, draft_tp, (
@@ -208,13 +209,25 @@ class Resolver:
         return loaded.card, release, version
 
     def _band(
-        self, engine: Engine, release: Release | None, hardware: Hardware, target: Model
+        self,
+        engine: Engine,
+        release: Release | None,
+        hardware: Hardware,
+        target: Model,
+        draft: Drafter,
     ) -> float | None:
-        """How far the engine's predictions are off; nobody measured a card of the user's own."""
-        if engine.kind == "bound" or engine.name not in self.ours or release is None:
+        """How far such predictions are off; nobody measured a card of the user's own."""
+        measured = engine.kind != "bound" and engine.name in self.ours and draft.model is not None
+        if not measured or release is None:
             return None
-        experts = bool(target.expert_groups)
-        return bands().share(engine.name, release.since, hardware.name, experts=experts)
+        like = BandOf(
+            engine=engine.name,
+            since=release.since,
+            gpu=hardware.name,
+            draws=draft.draws,
+            experts=bool(target.expert_groups),
+        )
+        return bands().share(like)
 
     def _keep(self, field: str, kept: Input) -> None:
         """Remembers an input; a second of its kind gets a number."""

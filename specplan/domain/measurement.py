@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from specplan.domain.card import Count, Dtype, Name, Pattern, Source, Strict, Text
+from specplan.domain.drafter import Draws
 from specplan.domain.engine import Decode, Engine, Gemm, Grouped, Kernels, Seconds
 from specplan.domain.version import Since, Version
 from specplan.errors import Misfit, did_you_mean
@@ -36,12 +37,15 @@ DRAFT_PATTERN = (
 )
 """A card, another way to draft, or what a draft pass costs of a plain step."""
 Fold = Annotated[str, MinLen(1), MaxLen(64)]
-Gpus = Annotated[int, Ge(1), Le(4_096)]
+Gpus = Annotated[int, Ge(1), Le(1_024)]
 Batch = Annotated[int, Ge(1), Le(1_000_000)]
 Length = Annotated[int, Ge(1), Le(100_000_000)]
 MOST_ROWS = 1_000_000
 """Rows of a pass, so that every row is timed at once: several times what any engine takes."""
-ORDERED = (("kv_heads", "heads"), ("active", "experts"), ("tau", "tokens"))
+ORDERED = (
+    *(("kv_heads", "heads"), ("active", "experts"), ("tau", "tokens")),
+    *(("active", "touched"), ("touched", "experts")),
+)
 """Columns of which the first is at most the second."""
 
 
@@ -82,7 +86,7 @@ class Measurement(Strict):
     inner: Count | None = None
     heads: Count | None = None
     kv_heads: Count | None = None
-    head_dim: Count | None = None
+    head_dim: Annotated[int, Ge(1), Le(1_024)] | None = None
     experts: Count | None = None
     active: Count | None = None
     hidden: Count | None = None
@@ -129,12 +133,24 @@ class Measurement(Strict):
         if self.k == 0 and self.draft is not None:
             hint = "a plain step is a row of kind step"
             raise Misfit("k 0 with a draft", key=("k",), expected="at least 1", hint=hint)
+        if self.kind == "round":
+            self._possible_round()
         rows, says = float((self.batch or 1) * (self.tokens or 1)), "batch x tokens"
         if self.kind == "tpot" and self.isl and self.osl:
             rows, says = (self.batch or 1) * (1 + self.isl / self.osl), "batch x (1 + isl / osl)"
         if rows > MOST_ROWS:
             what = f"{rows:,.0f} rows in a pass"
             raise Misfit(what, key=("batch",), expected=f"{says} of at most {MOST_ROWS:,}")
+
+    def _possible_round(self) -> None:
+        """Refuses rounds that yield more than their drafts, or verify fewer than they drafted."""
+        deepest = (self.k or 0) + 1
+        if self.tau is not None and self.tau > deepest:
+            what = f"tau {self.tau:g} after {self.k} drafts"
+            raise Misfit(what, key=("tau",), expected=f"at most {deepest}, k + 1")
+        if self.tokens is not None and self.tokens < deepest:
+            what = f"{self.tokens} tokens verified after {self.k} drafts"
+            raise Misfit(what, key=("tokens",), expected=f"at least {deepest}, k + 1")
 
     @property
     def doubtful(self) -> bool:
@@ -243,34 +259,42 @@ class HeldOut(Strict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band(Strict):
-    """9 of 10 of an engine's round costs lie within `share` of what was measured, of `n` rounds of
-    targets with experts or without: under the habits that it has since `since`, on `gpus`.
+class BandOf(Strict):
+    """What rounds must share with a prediction to say how far it may be off: an engine with the
+    habits that it has since `since`, the accelerator, where drafts come from, and whether the
+    target has experts.
     """
 
     engine: Name
     since: Since
-    gpus: Annotated[tuple[Name, ...], MinLen(1)]
+    gpu: Name
+    draws: Draws
     experts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band(BandOf):
+    """9 of 10 of `n` measured speedups lie within `share` of the predicted one."""
+
     share: Annotated[float, Ge(0), Le(10)]
     n: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bands(Strict):
-    """The bands of every engine's habits with enough rounds."""
+    """The band of everything with enough rounds."""
 
     schema: Literal["bands/1"]
     about: Text
     bands: tuple[Band, ...]
 
-    def share(self, engine: str, since: str, gpu: str, *, experts: bool) -> float | None:
-        """How far 9 of 10 predictions are off at most; None where too few rounds say, or none on
-        this accelerator.
-        """
-        key = (engine, since, experts)
-        known = (b for b in self.bands if (b.engine, b.since, b.experts) == key and gpu in b.gpus)
-        return next((b.share for b in known), None)
+    def share(self, of: BandOf) -> float | None:
+        """How far 9 of 10 predictions are off at most; None where too few rounds say."""
+        names = tuple(field.name for field in fields(BandOf))
+        return next(
+            (b.share for b in self.bands if all(getattr(b, n) == getattr(of, n) for n in names)),
+            None,
+        )
 
 
 def _with(kernels: Kernels, fit: Fit, dtype: Dtype) -> Kernels:

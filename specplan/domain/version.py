@@ -7,10 +7,10 @@ from typing import Annotated
 
 from specplan.domain.card import Pattern
 
-_RELEASE = r"\d{1,6}(\.\d{1,6}){0,3}"
+_RELEASE = r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}"
 SINCE_PATTERN = f"^{_RELEASE}$"
 VERSION_PATTERN = (
-    rf"^{_RELEASE}([._-]?(a|b|rc|post|dev)[._-]?\d{{0,8}}){{0,3}}(\+[A-Za-z0-9._-]{{1,40}})?$"
+    rf"^{_RELEASE}([._-]?(a|b|rc|post|dev)[._-]?[0-9]{{0,8}}){{0,3}}(\+[A-Za-z0-9._-]{{1,40}})?$"
 )
 Since = Annotated[str, Pattern(SINCE_PATTERN)]
 """The version that habits begin with: numbers alone."""

@@ -21,6 +21,21 @@ HOST = "host"  # host time that the GPU waits for
 EXCHANGE = "allreduce"  # what travels between GPUs, and neither through memory nor arithmetic
 
 
+ATTAINED = (
+    0.2  # of the peak: what the slowest kernels reach (experts, small products) when they compute
+)
+
+
+def arithmetic(
+    compute_s: npt.ArrayLike, memory_s: npt.ArrayLike, time_s: npt.ArrayLike
+) -> npt.NDArray[np.bool_]:
+    """Whether arithmetic takes the time: at full rate it is longer than the traffic, and as much of
+    the time as kernels that only compute attain.
+    """
+    longer = np.greater(compute_s, memory_s)
+    return np.logical_and(longer, np.greater_equal(compute_s, np.multiply(ATTAINED, time_s)))
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """One named term of a pass: seconds, FLOP and bytes of all its kernels, and their number;
@@ -53,9 +68,12 @@ class Step:
 
     @property
     def bound(self) -> npt.NDArray[np.intp]:
-        """Index into BOUNDS: the largest of traffic, arithmetic, waiting and communication."""
+        """Index into BOUNDS: the largest of traffic, arithmetic, waiting and communication; what
+        arithmetic takes beyond its peak is arithmetic's where that is the larger (see ATTAINED).
+        """
         ideal = np.maximum(self.compute_s, self.memory_s)
         waits = self.time_s - ideal - self.network_s
+        waits = np.where(arithmetic(self.compute_s, self.memory_s, self.time_s), 0.0, waits)
         parts = np.broadcast_arrays(self.memory_s, self.compute_s, waits, self.network_s)
         largest: npt.NDArray[np.intp] = np.argmax(np.stack(parts), axis=0)
         return largest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from specplan.domain.card import Dtype
+from specplan.domain.drafter import Draws
 from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.assumed import assumed
@@ -14,7 +15,7 @@ from specplan.physics.silicon import Silicon
 from specplan.rules.plans import uneven
 
 
-def assumptions(setup: Setup) -> Iterable[str]:
+def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
     """What the physics had to assume to price a setup, in sentences."""
     bound = setup.engine.kind == "bound"
     models = [(setup.target, setup.dtype)]
@@ -27,7 +28,7 @@ def assumptions(setup: Setup) -> Iterable[str]:
     yield from _uneven(setup)
     if bound and (setup.tp > 1 or setup.draft_tp > 1):
         yield f"tp {setup.tp} without the cost of communication"
-    if not bound:
+    if timed and not bound:
         yield from _stand_ins(setup)
     yield from _pairing(setup)
     if setup.hardware.memory_basis == "label":
@@ -59,8 +60,10 @@ def _measured(setup: Setup) -> str:
     """What rounds a band would be of."""
     engine = setup.engine.name
     since = f" {setup.release.since} and later" if setup.release else ""
-    sparse = "with" if setup.target.expert_groups else "without"
-    return f"of {engine}{since} on {setup.hardware.name} {sparse} experts"
+    drafts = {Draws.HEAD: "a head", Draws.MODEL: "a draft model", Draws.LOOKUP: "looked-up drafts"}
+    sparse = "experts" if setup.target.expert_groups else "a dense target"
+    where = f"{engine}{since} on {setup.hardware.name}"
+    return f"of {where} with {drafts[setup.draft.draws]} and {sparse}"
 
 
 def _uneven(setup: Setup) -> Iterable[str]:

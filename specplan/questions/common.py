@@ -13,26 +13,26 @@ from specplan.questions.servings import servings_caption
 from specplan.units import people, significant
 
 
-def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
+def basis_of(scenario: Scenario, *, spread: bool = False, timed: bool = True) -> Basis:
     """What each of the engines asked about says of its figures, and every assumption worth
     repeating. Figures of several kinds have an estimate's: no more is true of all of them.
 
-    `spread` says that the answer makes use of how uncertain alpha is.
+    `spread` says that the answer makes use of how uncertain alpha is, `timed` that it has times.
     """
     engines: dict[str, list[Setup]] = {}
     for setup in scenario.setups:
         engines.setdefault(setup.engine.name, []).append(setup)
     kinds = {"estimate" if _unbounded(s) else s.engine.kind for s in scenario.setups}
-    assumed = sorted(_assumed(engines))
+    assumed = sorted(_assumed(engines, timed=timed))
     if not spread:
         unsure = [a for a in scenario.acceptance if a.sd]
         assumed += [
             f"alpha {a} is taken at its mean; best-k of one workload uses it" for a in unsure
         ]
-    band = _band(scenario.setups)
+    band = _band(scenario.setups) if timed else None
     return Basis(
         kind=kinds.pop() if len(kinds) == 1 else "estimate",
-        says=SEPARATOR.join(dict.fromkeys(map(_says, engines.values()))),
+        says=SEPARATOR.join(dict.fromkeys(_says(some, timed=timed) for some in engines.values())),
         source=", ".join(engines),
         bands={"speedup": (-band, band)} if band else {},
         assumed=tuple(assumed),
@@ -40,10 +40,10 @@ def basis_of(scenario: Scenario, *, spread: bool = False) -> Basis:
     )
 
 
-def _says(setups: Sequence[Setup]) -> str:
-    """One engine's own words and band."""
-    words, band = setups[0].engine.says, _band(setups)
-    if any(map(_unbounded, setups)):
+def _says(setups: Sequence[Setup], *, timed: bool) -> str:
+    """One engine's own words, and its band if there are times."""
+    words, band = setups[0].engine.says, _band(setups) if timed else None
+    if timed and any(map(_unbounded, setups)):
         return f"{words.partition(':')[0]}: no bound with experts"
     return f"{words}, 9 of 10 within {100 * band:.0f} %" if band else words
 
@@ -55,11 +55,11 @@ def _unbounded(setup: Setup) -> bool:
     return setup.engine.kind == "bound" and bool(setup.target.expert_groups)
 
 
-def _assumed(engines: Mapping[str, Sequence[Setup]]) -> Iterator[str]:
+def _assumed(engines: Mapping[str, Sequence[Setup]], *, timed: bool) -> Iterator[str]:
     """Assumptions, each once; what only some of the engines assume begins with their names."""
     found: dict[str, dict[str, None]] = {}
     for name, setups in engines.items():
-        for sentence in (a for setup in setups for a in assumptions(setup)):
+        for sentence in (a for setup in setups for a in assumptions(setup, timed=timed)):
             found.setdefault(sentence, {})[name] = None
     for sentence, names in found.items():
         told = len(names) == len(engines) or all(name in sentence for name in names)

@@ -13,7 +13,7 @@ from specplan.errors import UsageError
 from specplan.physics.forward import FUSE
 from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timed, Timing, bound_names, ideal_rounds, time_rounds
-from specplan.physics.steps import Share, Step
+from specplan.physics.steps import EXCHANGE, Share, Step, arithmetic
 from specplan.physics.tokens import FloatArray, expected_tokens
 from specplan.questions.beyond import paid_alone
 from specplan.questions.common import basis_of, one_setup, refuse_mix
@@ -58,6 +58,10 @@ def explain(scenario: Scenario) -> Answer:
             )
     if not scenario.k:
         scenario = replace(scenario, k=(_best(scenario, setup),))
+    longest = setup.draft.max_k
+    if longest is not None and scenario.k[0] > longest:
+        what = f"draft {setup.draft.label} cannot propose k = {scenario.k[0]}"
+        raise UsageError(what, expected=f"at most {longest}", hint=f"write -k {longest}")
     timing = time_rounds(setup, scenario.context, scenario.batch, scenario.k)
     ideal = ideal_rounds(setup, scenario.context, scenario.batch, scenario.k)
     value = _value(scenario, setup, timing, ideal)
@@ -119,12 +123,16 @@ def _value(scenario: Scenario, setup: Setup, timing: Timing, ideal: Timing) -> E
 
 
 def _longer(timing: Timing) -> Iterator[tuple[str, float]]:
-    """Terms that take longer in verification than in a plain step, the most first, in seconds."""
-    if not isinstance(timing.plain, Step) or not isinstance(timing.verify, Step):
+    """What each term takes more in verification than in a plain step (less: below 0), the terms
+    that differ most first, in seconds.
+    """
+    plain, verify = timing.plain, timing.verify
+    if not isinstance(plain, Step) or not isinstance(verify, Step):
         return
-    before = {share.name: _one(share.time_s) for share in timing.plain.shares}
-    more = {s.name: _one(s.time_s) - before.get(s.name, 0.0) for s in timing.verify.shares}
-    yield from sorted(((n, s) for n, s in more.items() if s > 0), key=lambda pair: -pair[1])
+    more = {share.name: _one(share.time_s) for share in verify.shares}
+    for share in plain.shares:
+        more[share.name] = more.get(share.name, 0.0) - _one(share.time_s)
+    yield from sorted(((n, s) for n, s in more.items() if s), key=lambda pair: -abs(pair[1]))
 
 
 def _figures(setup: Setup, timed: Timed, ideal: Timed) -> PassFigures:
@@ -175,12 +183,12 @@ def _row(setup: Setup, name: str, share: Share, whole_s: float) -> dict[str, Sca
 
 
 def _binding(term: str, time_s: float, compute_s: float, memory_s: float) -> str:
-    """What the larger part of a term's time goes to."""
-    if term == "allreduce":
+    """What takes a term's time: traffic where it is half of it at full rate."""
+    if term == EXCHANGE:
         return "network"
-    if max(compute_s, memory_s) < time_s / 2:
-        return "latency"
-    return "compute" if compute_s > memory_s else "memory"
+    if arithmetic(compute_s, memory_s, time_s):
+        return "compute"
+    return "memory" if memory_s >= max(compute_s, time_s / 2) else "latency"
 
 
 def _one(array: FloatArray) -> float:

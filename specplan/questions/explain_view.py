@@ -32,8 +32,8 @@ class PassFigures:
 @dataclass(frozen=True, slots=True)
 class Explained:
     """A round of k drafts beside a plain step. `waits_s` is what neither traffic nor arithmetic
-    at the card's own rates accounts for; `longer` are the terms that verification spends more on
-    than a plain step, in seconds; `paid_alone` is what a plain step pays and verification
+    at the card's own rates accounts for; `longer` is what each term takes more in verification
+    than in a plain step, in seconds; `paid_alone` is what a plain step pays and verification
     does not, where that takes the speedup above the tokens of a round.
     """
 
@@ -102,9 +102,12 @@ def _difference(value: Explained) -> Iterator[str]:
             f"a plain step alone pays {value.paid_alone}."
         )
     if value.longer:
-        most = ", ".join(f"{name} {people(more_s, 's')}" for name, more_s in value.longer[:MOST])
         beyond_s = value.verify.time_s - value.plain.time_s
-        yield f"Verification takes {people(beyond_s, 's')} more than a plain step: {most}."
+        most = ", ".join(
+            f"{name} {_signed(more_s, beyond_s)}" for name, more_s in value.longer[:MOST]
+        )
+        than = "more" if beyond_s >= 0 else "less"
+        yield f"Verification takes {people(abs(beyond_s), 's')} {than} than a plain step: {most}."
     if value.ideal_speedup == value.speedup:
         return
     plain, verify = value.plain, value.verify
@@ -114,6 +117,12 @@ def _difference(value: Explained) -> Iterator[str]:
         f"{people(verify.time_s - verify.ideal_s, 's')} and drafting "
         f"{people(_drafting_s(value), 's')}."
     )
+
+
+def _signed(more_s: float, beyond_s: float) -> str:
+    """A term's part of the difference; those that go the other way with their sign."""
+    sign = "" if (more_s >= 0) == (beyond_s >= 0) else "+" if more_s > 0 else "-"
+    return f"{sign}{people(abs(more_s), 's')}"
 
 
 def _drafting_s(value: Explained) -> float:

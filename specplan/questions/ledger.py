@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 
 import numpy as np
 
-from specplan.domain.measurement import Band
+from specplan.domain.measurement import Band, BandOf
 from specplan.physics.accuracy import Errors, Slowdowns, relative, slowdowns, summary
 from specplan.questions.predict import Predicted
-from specplan.questions.timed import on_gpu_alone
+from specplan.questions.timed import NGRAM, on_gpu_alone
 
 ALL = "all"
 DENSE, EXPERTS = "dense", "experts"
+WIDEST = 512  # rows of products that decoding and verification are held to
 VERIFY = "several tokens"  # attention as wide as verification
 KINDS = ("gemm", "attention", "experts", "step", "tpot", "round")
 _CASES = (
-    *("rows up to 64", "rows up to 512", "batch from 8", "batch below 8", VERIFY, "every"),
+    *(
+        "rows up to 64",
+        f"rows up to {WIDEST}",
+        f"rows above {WIDEST}",
+        "batch from 8",
+        "batch below 8",
+        VERIFY,
+        "every",
+    ),
     *("kernels alone", "with host", DENSE, EXPERTS),
 )
 
@@ -111,19 +120,17 @@ def _order(group: Group) -> tuple[int, str, str, str, int]:
 
 
 def bands(found: Iterable[Predicted]) -> Iterator[Band]:
-    """What rounds say about predictions of each engine elsewhere, habits by habits."""
-    together: dict[tuple[str, str, bool], list[Predicted]] = {}
+    """What rounds say about predictions of their like. n-gram rounds say nothing: what share of
+    their tokens is accepted was chosen on them.
+    """
+    together: dict[BandOf, list[Predicted]] = {}
     for one in usable(found):
-        if one.row.kind == "round" and one.held_out is not None and one.since is not None:
-            together.setdefault((one.row.engine, one.since, one.sparse), []).append(one)
-    for (engine, since, experts), some in sorted(together.items()):
+        if one.like is not None and one.held_out is not None and one.row.draft != NGRAM:
+            together.setdefault(one.like, []).append(one)
+    for like, some in sorted(together.items(), key=lambda pair: astuple(pair[0])):
         errors, _ = _both(some)
         if errors.p90 is not None:
-            gpus = tuple(sorted({one.row.gpu for one in some}))
-            share = round(errors.p90, 3)
-            yield Band(
-                engine=engine, since=since, gpus=gpus, experts=experts, share=share, n=errors.n
-            )
+            yield Band(**asdict(like), share=round(errors.p90, 3), n=errors.n)
 
 
 def _both(some: Sequence[Predicted]) -> tuple[Errors, Errors]:
@@ -141,9 +148,11 @@ def groups_of(one: Predicted) -> Iterator[Group]:
     """The groups that a row belongs to."""
     row = one.row
     if row.kind == "gemm":
-        for widest in (64, 512):
+        for widest in (64, WIDEST):
             if (row.rows or 0) <= widest:
                 yield Group("gemm", row.engine, row.gpu, str(row.dtype), f"rows up to {widest}")
+        if (row.rows or 0) > WIDEST:
+            yield Group("gemm", row.engine, row.gpu, str(row.dtype), f"rows above {WIDEST}")
     elif row.kind == "attention":
         wide = (row.tokens or 1) > 1
         cases = VERIFY if wide else "batch from 8" if (row.batch or 0) >= 8 else "batch below 8"

@@ -149,7 +149,7 @@ def memory(scenario: Scenario) -> Answer:
         value=Memory(tuple(bills), tuple(arms)),
         table=table_of(COLUMNS, records, (SERVED_BY,)),
         view=_view(scenario, bills, arms, asked),
-        basis=basis_of(scenario),
+        basis=basis_of(scenario, timed=bool(arms)),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *_grouped(scenario.setups)),
         ok=not any(bill.shortfall_bytes for bill in bills),

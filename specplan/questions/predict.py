@@ -13,7 +13,7 @@ import numpy as np
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter, RatioDrafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
-from specplan.domain.measurement import RATIO, HeldOut, Host, Measurement
+from specplan.domain.measurement import RATIO, BandOf, HeldOut, Host, Measurement
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError
 from specplan.questions.timed import FREE, Known, alike, on_gpu_alone
@@ -42,8 +42,8 @@ class Bench(Protocol):
 class Predicted:
     """A row beside its predictions: seconds, for a round its cost in plain steps (tau / speedup).
     `held_out` is absent where every known constant met the row; without `fitted`, `missing` says
-    what stood in the way. `sparse` says that the target has experts, `since` from which version on
-    the engine has the habits that were taken.
+    what stood in the way. `sparse` says that the target has experts, `like` of a round which
+    predictions it speaks for.
     """
 
     row: Measurement
@@ -52,7 +52,7 @@ class Predicted:
     fitted: float | None = None
     held_out: float | None = None
     missing: str = ""
-    since: str | None = None
+    like: BandOf | None = None
 
 
 def predict(row: Measurement, bench: Bench) -> Predicted:
@@ -81,16 +81,28 @@ def _predicted(rows: tuple[Measurement, ...], bench: Bench) -> Iterable[Predicte
     """Of rows that are alike but for their load."""
     try:
         known = known_of(rows, bench)
-        since = known.release.since if known.release else None
         sparse = known.target is not None and bool(known.target.expert_groups)
         fitted: Sequence[float] = known.figures().tolist()
         held_out = _held_out(known, bench.held)
     except SpecplanError as error:
         return [Predicted(row, measured(row), missing=error.what) for row in rows]
     return [
-        Predicted(row, measured(row), sparse, own, other, since=since)
+        Predicted(row, measured(row), sparse, own, other, like=_like(known))
         for row, own, other in zip(rows, fitted, held_out, strict=True)
     ]
+
+
+def _like(known: Known) -> BandOf | None:
+    """What a round shares with the predictions that it speaks for."""
+    if known.row.kind != "round" or known.release is None or known.target is None:
+        return None
+    return BandOf(
+        engine=known.engine.name,
+        since=known.release.since,
+        gpu=known.hardware.name,
+        draws=known.drafter.draws,
+        experts=bool(known.target.expert_groups),
+    )
 
 
 def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:

@@ -79,6 +79,8 @@ class Known:
             raise Refused("a row without a target")
         if gpus % groups or gpus % ep:
             raise Refused(f"{gpus} GPUs do not divide into {groups} groups and {ep} ways")
+        if max(groups, ep) > 1 and not self.target.expert_groups:
+            raise Refused(f"{self.target.name} has no experts for attention_dp or ep to share")
         return Setup(
             target=self.target,
             draft=self.drafter,
@@ -188,7 +190,7 @@ def fires(tau: FloatArray, k: FloatArray) -> FloatArray:
     return np.minimum(1.0, (tau - 1) / (NGRAM_ACCEPTED * k))
 
 
-FREE: dict[str, Drafter] = {NGRAM: RatioDrafter(0.0), "oracle": RatioDrafter(0.0)}
+FREE: dict[str, Drafter] = dict.fromkeys((NGRAM, "oracle", "free"), RatioDrafter(0.0))
 """Drafts that no model makes, as rows call them."""
 
 _FIGURES: dict[str, Callable[[Known], FloatArray]] = {

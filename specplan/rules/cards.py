@@ -13,7 +13,7 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
-from specplan.rules.lent import STRANGER, UNFOLLOWED
+from specplan.rules.lent import LACKING, STRANGER, UNFOLLOWED
 from specplan.rules.names import CLASH, OVERRIDE, RESERVED, Card, override, reserved
 from specplan.rules.usable import (
     CONTRADICTED,
@@ -80,7 +80,7 @@ STRAY = Rule(
 )
 CARD_RULES = (
     *(UNSOURCED, RIDGE, SPARSE, CLASH, OVERRIDE, LABEL, NEEDLESS),
-    *(RESERVED, UNPRICED, RATELESS, CONTRADICTED, STRAY, STRANGER, UNFOLLOWED),
+    *(RESERVED, UNPRICED, RATELESS, CONTRADICTED, STRAY, STRANGER, UNFOLLOWED, LACKING),
 )
 
 

@@ -26,6 +26,16 @@ UNFOLLOWED = Rule(
 )
 
 
+LACKING = Rule(
+    id="SC015",
+    level="error",
+    title="engine that cannot time a pass",
+    what="An engine that is no bound has no small operations, no kernels or no releases.",
+    why="All three are in every pass, and nothing it follows has them: it prices nothing.",
+    remedy="Write `follows: vllm` to take what the card does not state from vLLM, or state them.",
+)
+
+
 def strangers(
     card: Engine, names: Collection[str], answer: Mapping[str, Collection[str]]
 ) -> Iterator[Finding]:
@@ -45,6 +55,15 @@ def unfollowed(card: Engine, error: SpecplanError) -> Iterator[Finding]:
     said = "; ".join(filter(None, (error.what, error.hint)))
     message = f"{card.follows} cannot be followed: {said}"
     yield Finding(UNFOLLOWED.id, UNFOLLOWED.level, message, ("follows",))
+
+
+def lacking(whole: Engine) -> Iterator[Finding]:
+    """SC015: what an engine lacks with all that it takes from others."""
+    needed = {"small": whole.small, "kernels": whole.kernels, "releases": whole.releases}
+    names = [name for name, value in needed.items() if not value]
+    if whole.kind != "bound" and names:
+        message = f"no {' and no '.join(names)}, neither here nor in what it follows"
+        yield Finding(LACKING.id, LACKING.level, message)
 
 
 def named(card: Engine) -> Iterator[str]:

@@ -157,7 +157,8 @@ def test_a_column_that_a_kind_needs_is_not_there(read):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("gpus", 4097, "gpus 4097 is out of range; expected at most 4096"),
+        ("gpus", 1025, "gpus 1025 is out of range; expected at most 1024"),
+        ("head_dim", 1025, "head_dim 1025 is out of range; expected at most 1024"),
         ("batch", 1_000_001, "batch 1000001 is out of range; expected at most 1,000,000"),
         ("isl", 1e9, "isl 1000000000 is out of range; expected at most 100,000,000"),
         ("context", 1e9, "context 1000000000 is out of range; expected at most 100,000,000"),

@@ -191,6 +191,15 @@ def test_cards_that_follow_in_a_circle(capsys):
     assert (checked.code, checked.out.count("SC014")) == (1, 3)
 
 
+def test_an_engine_that_could_time_nothing_fails_check(capsys):
+    said = answered(capsys, ["check", put(CARD.replace("vllm", "roofline"))])
+    assert said.code == 1
+    assert said.out.splitlines()[0] == (
+        "mine.yaml:1:1: SC015 no small and no kernels and no releases, neither here nor in what it "
+        "follows"
+    )
+
+
 def test_cards_of_one_check_know_each_other(capsys):
     text = CARD.replace("vllm", "other") + "stand_in: h100\n"
     said = answered(capsys, ["check", put(text)])

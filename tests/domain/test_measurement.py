@@ -109,6 +109,10 @@ SERVER = replace(PRODUCT, kind="tpot", target="lm", gpus=1, batch=8, isl=999, os
     ("row", "changes", "message"),
     [
         (ROUND, {"tau": 5.1}, "tau 5.1 of 5 tokens; expected at most tokens"),
+        (ROUND, {"tau": 4.5, "k": 3}, "tau 4.5 after 3 drafts; expected at most 4, k + 1"),
+        (ROUND, {"tau": 3.5, "tokens": 4}, "4 tokens verified after 4 drafts; expected at least 5"),
+        (PRODUCT, {"experts": 8, "touched": 8.5}, "touched 8.5 of 8 experts; expected at most"),
+        (PRODUCT, {"active": 4, "touched": 3.5}, "active 4 of 3.5 touched; expected at most"),
         (ROUND, {"k": 0}, "k 0 with a draft; expected at least 1; a plain step is a row of"),
         (PRODUCT, {"heads": 8, "kv_heads": 9}, "kv_heads 9 of 8 heads; expected at most heads"),
         (PRODUCT, {"experts": 8, "active": 9}, "active 9 of 8 experts; expected at most experts"),

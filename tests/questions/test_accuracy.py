@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,8 @@ from specplan.cli.bench import Workbench
 from specplan.cli.complete import MEASURED
 from specplan.cli.scenario import scenario
 from specplan.domain.card import Dtype
-from specplan.domain.measurement import Measurement
+from specplan.domain.drafter import Draws
+from specplan.domain.measurement import BandOf, Measurement
 from specplan.errors import SpecplanError
 from specplan.physics.accuracy import Slowdowns
 from specplan.questions.accuracy import accuracy
@@ -106,7 +107,7 @@ def test_rows_that_assume_nothing_are_not_told_twice():
         (PRODUCT, ["rows up to 64", "rows up to 512"]),
         (replace(PRODUCT, rows=64), ["rows up to 64", "rows up to 512"]),
         (replace(PRODUCT, rows=65), ["rows up to 512"]),
-        (replace(PRODUCT, rows=513), []),
+        (replace(PRODUCT, rows=513), ["rows above 512"]),
         (ATTENTION, ["batch from 8"]),
         (replace(ATTENTION, batch=7), ["batch below 8"]),
         (replace(ATTENTION, tokens=4), ["several tokens"]),
@@ -205,14 +206,32 @@ def test_the_bands_that_ship_are_those_of_the_ledger():
     assert kept_bands().bands == tuple(bands(predict_all(rounds, BENCH)))
 
 
+LIKE = BandOf(engine="vllm", since="0.6", gpu="h100-sxm", draws=Draws.HEAD, experts=False)
+
+
 def test_few_rounds_give_no_band():
-    enough = [replace(off(ROUND, 0.1), since="0.6")] * 10
+    enough = [replace(off(ROUND, 0.1), like=LIKE)] * 10
     (band,) = bands(enough)
-    assert (band.engine, band.since, band.gpus) == ("vllm", "0.6", ("h100-sxm",))
-    assert (band.experts, band.share, band.n) == (False, 0.1, 10)
+    assert all(getattr(band, field.name) == getattr(LIKE, field.name) for field in fields(LIKE))
+    assert (band.share, band.n) == (0.1, 10)
     assert list(bands(enough[:9])) == []
-    assert list(bands([*enough[:5], *(replace(one, since="0.14") for one in enough[5:])])) == []
-    assert list(bands([replace(off(PRODUCT, 0.1), since="0.6")] * 10)) == []
+    assert list(bands([replace(one, row=replace(ROUND, draft="ngram")) for one in enough])) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"engine": "sglang"},
+        {"since": "0.14"},
+        {"gpu": "h200-sxm"},
+        {"draws": Draws.MODEL},
+        {"experts": True},
+    ],
+)
+def test_rounds_that_differ_say_nothing_of_each_other(change):
+    one, other = (replace(off(ROUND, 0.1), like=replace(LIKE, **c)) for c in ({}, change))
+    assert list(bands([one] * 9 + [other] * 9)) == []
+    assert [band.n for band in bands([one] * 10 + [other] * 9)] == [10]
 
 
 def test_a_row_without_a_dtype_counts_once():
@@ -221,11 +240,11 @@ def test_a_row_without_a_dtype_counts_once():
     assert [one.held_out.n for one in (every, engine)] == [1, 1]
 
 
-ASKED = {"hardware": "h100-sxm", "acceptance": 0.8, "draft": "ratio:0.05"}
+ASKED = {"hardware": "h100-sxm", "acceptance": 0.8, "draft": "eagle3-llama-3.1-8b"}
 
 
 def test_an_answer_says_how_far_its_engine_was_off():
-    share = kept_bands().share("vllm", "0.6", "h100-sxm", experts=False)
+    share = kept_bands().share(LIKE)
     answer = best_k(scenario(target="llama-3.1-8b", engine="vllm@0.10", **ASKED))
     assert answer.basis.bands == {"speedup": (-share, share)}
     assert answer.basis.says == f"vLLM: an estimate, 9 of 10 within {100 * share:.0f} %"
@@ -251,7 +270,10 @@ def test_an_accelerator_without_rounds_has_no_band():
     asked = ASKED | {"hardware": "l4", "engine": "vllm@0.10"}
     answer = best_k(scenario(target="qwen3-4b", **asked))
     assert answer.basis.bands == {}
-    said = "no band: too few rounds of vllm 0.6 and later on l4 without experts were measured"
+    said = (
+        "no band: too few rounds of vllm 0.6 and later on l4 with a head and a dense target "
+        "were measured"
+    )
     assert said in answer.basis.assumed
 
 

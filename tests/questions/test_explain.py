@@ -12,7 +12,7 @@ from specplan.catalogue.store import Catalogue
 from specplan.domain.acceptance import Alpha
 from specplan.domain.answer import Facts, Lines
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import ModelDrafter, RatioDrafter
+from specplan.domain.drafter import ModelDrafter, NoDrafter, RatioDrafter
 from specplan.domain.scenario import Part, Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.round import time_rounds
@@ -180,6 +180,20 @@ def test_what_makes_verification_longer_than_a_plain_step():
     rest = sum(seconds for _, seconds in value.longer)
     assert rest == pytest.approx(value.verify.time_s - value.plain.time_s, rel=1e-9)
     assert list(value.longer) == sorted(value.longer, key=lambda term: -term[1])
+
+
+def test_what_makes_verification_shorter_than_a_plain_step():
+    value = explain(point(replace(FP8_FREE, release=replace(BARE, round_host=1e-4)))).value
+    assert value.longer[0] == ("single row", pytest.approx(-1.152e-3))  # 4 x 32 slow products
+    told = sentences(replace(FP8_FREE, release=replace(BARE, round_host=1e-4)))
+    assert "less than a plain step: single row 1.15 ms, host +0.1 ms" in told
+
+
+def test_what_a_drafter_cannot_propose_is_refused():
+    setup = replace(SETUP, draft=NoDrafter())
+    with pytest.raises(UsageError, match="draft none cannot propose k = 4; expected at most 0"):
+        explain(point(setup))
+    assert explain(point(setup, k=0)).value.speedup == 1.0
 
 
 def test_a_head_that_fuses_does_so_once_a_round():

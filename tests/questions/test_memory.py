@@ -9,6 +9,7 @@ import oracle
 import pytest
 import worlds
 
+import specplan
 from specplan.domain.acceptance import Alpha
 from specplan.questions import arms as comparing
 from specplan.questions.memory import memory
@@ -28,6 +29,15 @@ def test_the_bill():
     assert bill.shortfall_bytes == 0
     assert answer.value.arms == ()
     assert answer.ok
+
+
+def test_a_bill_has_no_times_and_no_band():
+    asked = {"target": "llama-3.1-8b", "draft": "eagle3-llama-3.1-8b", "hardware": "h100-sxm"}
+    bill = memory(specplan.scenario(**asked, engine="vllm@0.10", acceptance=[0.7]))
+    assert bill.basis.bands["speedup"][1] > 0  # with an acceptance it compares speeds
+    bare = memory(replace(specplan.scenario(**asked, engine="vllm", acceptance=0.7), acceptance=()))
+    assert (bare.basis.bands, bare.basis.says) == ({}, "vLLM: an estimate")
+    assert not any("band" in one or "efficiency" in one for one in bare.basis.assumed)
 
 
 @pytest.mark.parametrize(("batch", "fits"), [(1, True), (61, True), (62, False), (500, False)])
