@@ -15,7 +15,7 @@ UNCERTAIN = "+-"
 CHOSEN = ("best", "gate")
 LARGEST_K = 64
 MOST_WEIGHT = 1e9
-_LIMITS = {"batch": 1e6, "context": 1e8, "tp": 1024}
+_LIMITS = {"batch": 1e6, "context": 1e8, "GPUs": 1024}
 _MIX_KEYS = ("batch", "context", "alpha", "acceptance", "weight")
 MIX_FORM = "WEIGHT,KEY=VALUE,... such as 3,alpha=0.8,context=2k"
 
@@ -30,7 +30,7 @@ def names(texts: Sequence[str]) -> tuple[str, ...]:
 
 def whole_axis(texts: Sequence[str]) -> tuple[int, ...]:
     """Numbers of GPUs."""
-    return tuple(int(v) for v in _axis(texts, "tp", whole=True))
+    return tuple(int(v) for v in _axis(texts, "GPUs", whole=True))
 
 
 def batches(texts: Sequence[str]) -> tuple[float, ...]:
@@ -50,7 +50,8 @@ def _axis(
     limit = _LIMITS[name]
     for value in values:
         if not 1 <= value <= limit:
-            raise UsageError(f"{name} {value:g} is out of range", expected=f"1 to {limit:,.0f}")
+            what = f"{value:g}" if name == "GPUs" else f"{name} {value:g}"
+            raise UsageError(f"{what} is out of range", expected=f"1 to {limit:,.0f}")
     return tuple(dict.fromkeys(map(count, values)))
 
 

@@ -153,6 +153,7 @@ class Resolver:
                     f"{field.replace('_', '-')} {parts} does not divide the {setup.tp} GPUs of tp",
                     where=self.asked[field].where,
                     expected="a divisor of tp",
+                    hint=f"write --tp {parts}" if setup.tp < parts else "",
                 )
         return setup
 

@@ -136,7 +136,7 @@ BEST = "best-k -t llama-3-8b -d free -g h100"
         ("sweep -b 1:8:x1", "--batch: the range '1:8:x1' never reaches its end; "),
         ("sweep -c 0", "--context: context 0 is out of range; expected 1 to 100,000,000"),
         ("sweep --isl 10 --osl 0", "--osl: context 0 is out of range; "),
-        ("sweep --tp 0", "--tp: tp 0 is out of range; expected 1 to 1,024"),
+        ("sweep --tp 0", "--tp: 0 is out of range; expected 1 to 1,024"),
         ("sweep -k 65", "--k: k 65 is out of range; expected 0 to 64"),
         ("sweep -k gated", "--k: k 'gated' is no number or range; "),
         ("sweep -a 0:1:1e-9", "--acceptance: '0:1:1e-9' has more than 100,000 values; "),

@@ -122,3 +122,19 @@ def test_the_engine_as_typed_and_the_hash_of_its_card(capsys):
     given = envelope["inputs"]["engine"]
     assert given["value"] == "vllm@0.10"
     assert len(given["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("--tp 4 --attention-dp 0", "--attention-dp: 0 is out of range; expected 1 to 1,024"),
+        (
+            "--attention-dp 8",
+            "--attention-dp: attention-dp 8 does not divide the 1 GPUs of tp; "
+            "expected a divisor of tp; write --tp 8",
+        ),
+    ],
+)
+def test_splits_that_cannot_be(capsys, typed, message):
+    asked = f"sweep -t qwen3-30b-a3b -d free -g h100 -a 0.7 -e vllm {typed}"
+    assert one_line(answered(capsys, shlex.split(asked))) == message
