@@ -83,59 +83,58 @@ class Resolver:
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
         named = self.names("target").items()
-        targets = _distinct(self._model(name, "target", where) for name, where in named)
-        drafts = _distinct(starmap(self._draft, self.names("draft").items()))
-        accelerators = _distinct(starmap(self._hardware, self.names("hardware").items()))
-        tps = self.axis("tp", grammar.whole_axis)
-        draft_tps = self.axis("draft_tp", grammar.whole_axis) or (None,)
-        engines = _distinct(starmap(self._engine, self.names("engine").items()))
-        splits = tuple(
-            product(
-                self.axis("attention_dp", grammar.whole_axis) or (1,),
-                self.axis("ep", grammar.whole_axis) or (1,),
-            )
-        )
-        dtypes = self.axis("dtype", grammar.dtypes) or (None,)
-        draft_dtypes = self.axis("draft_dtype", grammar.dtypes) or (None,)
-        kv_dtypes = self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,)
-        axes = (targets, drafts, accelerators, tps, draft_tps, engines)
-        types = (dtypes, draft_dtypes, kv_dtypes, splits)
-        if math.prod(map(len, (*axes, *types))) > MOST_SETUPS:
-            raise UsageError(f"more than {MOST_SETUPS:,} setups", hint="name fewer of everything")
-        return tuple(
-            self._split(
-                Setup(
-                    target=target,
-                    draft=draft,
-                    hardware=hardware,
-                    tp=tp,
-                    draft_tp=draft_tp or tp,
-                    engine=engine,
-                    release=release,
-                    version=version,
-                    dtype=dtype or target.dtype,
-                    draft_dtype=draft_dtype or (draft.model or target).dtype,
-                    kv_dtype=kv_dtype,
-                    attention_dp=groups,
-                    ep=ep,
-                    band=self._band(engine, release, hardware, target, draft),
+        axes = (
+            _distinct(self._model(name, "target", where) for name, where in named),
+            _distinct(starmap(self._draft, self.names("draft").items())),
+            _distinct(starmap(self._hardware, self.names("hardware").items())),
+            self.axis("tp", grammar.whole_axis),
+            self.axis("draft_tp", grammar.whole_axis) or (None,),
+            _distinct(starmap(self._engine, self.names("engine").items())),
+            self.axis("dtype", grammar.dtypes) or (None,),
+            self.axis("draft_dtype", grammar.dtypes) or (None,),
+            self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,),
+            tuple(
+                product(
+                    self.axis("attention_dp", grammar.whole_axis) or (1,),
+                    self.axis("ep", grammar.whole_axis) or (1,),
                 )
-            )
-            for target, draft, hardware, tp, draft_tp, (
-                engine,
-                release,
-                version,
-            ), dtype, draft_dtype, kv_dtype, (groups, ep) in product(
-                targets,
-                drafts,
-                accelerators,
-                tps,
-                draft_tps,
-                engines,
-                dtypes,
-                draft_dtypes,
-                kv_dtypes,
-                splits,
+            ),
+        )
+        if math.prod(map(len, axes)) > MOST_SETUPS:
+            raise UsageError(f"more than {MOST_SETUPS:,} setups", hint="name fewer of everything")
+        return tuple(self._setup(*choice) for choice in product(*axes))
+
+    def _setup(
+        self,
+        target: Model,
+        draft: Drafter,
+        hardware: Hardware,
+        tp: int,
+        draft_tp: int | None,
+        served: tuple[Engine, Release | None, str | None],
+        dtype: Dtype | None,
+        draft_dtype: Dtype | None,
+        kv_dtype: Dtype,
+        split: tuple[int, int],
+    ) -> Setup:
+        """One combination, with what follows from it."""
+        (engine, release, version), (groups, ep) = served, split
+        return self._split(
+            Setup(
+                target=target,
+                draft=draft,
+                hardware=hardware,
+                tp=tp,
+                draft_tp=draft_tp or tp,
+                engine=engine,
+                release=release,
+                version=version,
+                dtype=dtype or target.dtype,
+                draft_dtype=draft_dtype or (draft.model or target).dtype,
+                kv_dtype=kv_dtype,
+                attention_dp=groups,
+                ep=ep,
+                band=self._band(engine, release, hardware, target, draft),
             )
         )
 
