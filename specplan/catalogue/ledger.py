@@ -20,8 +20,9 @@ from specplan.catalogue.folders import packaged
 from specplan.catalogue.read import Document, KeyPath, read_bytes, read_file
 from specplan.catalogue.schema import bind, fill
 from specplan.catalogue.store import HUB_NAME
+from specplan.domain.bands import Bands
 from specplan.domain.card import NAME_PATTERN
-from specplan.domain.measurement import COLUMNS, NEEDS, WORDS, Bands, HeldOut, Measurement
+from specplan.domain.measurement import COLUMNS, NEEDS, WORDS, HeldOut, Measurement
 from specplan.errors import InputError, Where, did_you_mean
 from specplan.units import parse_number, parse_quantity
 from specplan.visible import is_hidden, visible

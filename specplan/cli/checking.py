@@ -19,9 +19,10 @@ from specplan.catalogue.store import KINDS, Catalogue, Loaded, completed
 from specplan.cli.cases import Library, case_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.resolve import AnyLoaded
+from specplan.domain.bands import Bands
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
-from specplan.domain.measurement import Bands, HeldOut
+from specplan.domain.measurement import HeldOut
 from specplan.errors import InputError, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged

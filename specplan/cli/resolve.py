@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product, starmap
 from typing import Protocol, TypeVar
 
@@ -15,11 +15,11 @@ from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import Loaded
 from specplan.cli import grammar
 from specplan.cli.planned import Given
+from specplan.domain.bands import like
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
-from specplan.domain.measurement import BandOf
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
 from specplan.domain.version import VERSION_PATTERN
@@ -119,24 +119,22 @@ class Resolver:
     ) -> Setup:
         """One combination, with what follows from it."""
         (engine, release, version), (groups, ep) = served, split
-        return self._split(
-            Setup(
-                target=target,
-                draft=draft,
-                hardware=hardware,
-                tp=tp,
-                draft_tp=draft_tp or tp,
-                engine=engine,
-                release=release,
-                version=version,
-                dtype=dtype or target.dtype,
-                draft_dtype=draft_dtype or (draft.model or target).dtype,
-                kv_dtype=kv_dtype,
-                attention_dp=groups,
-                ep=ep,
-                band=self._band(engine, release, hardware, target, draft),
-            )
+        setup = Setup(
+            target=target,
+            draft=draft,
+            hardware=hardware,
+            tp=tp,
+            draft_tp=draft_tp or tp,
+            engine=engine,
+            release=release,
+            version=version,
+            dtype=dtype or target.dtype,
+            draft_dtype=draft_dtype or (draft.model or target).dtype,
+            kv_dtype=kv_dtype,
+            attention_dp=groups,
+            ep=ep,
         )
+        return self._banded(self._split(setup))
 
     def _split(self, setup: Setup) -> Setup:
         """The setup, if its GPUs divide into its groups and there are experts to share."""
@@ -208,26 +206,12 @@ class Resolver:
         self.notes += filter(None, [loaded.card.outgrown(version)])
         return loaded.card, release, version
 
-    def _band(
-        self,
-        engine: Engine,
-        release: Release | None,
-        hardware: Hardware,
-        target: Model,
-        draft: Drafter,
-    ) -> float | None:
-        """How far such predictions are off; nobody measured a card of the user's own."""
-        measured = engine.kind != "bound" and engine.name in self.ours and draft.model is not None
-        if not measured or release is None:
-            return None
-        like = BandOf(
-            engine=engine.name,
-            since=release.since,
-            gpu=hardware.name,
-            draws=draft.draws,
-            experts=bool(target.expert_groups),
-        )
-        return bands().share(like)
+    def _banded(self, setup: Setup) -> Setup:
+        """The setup with how far predictions of its like were off; nobody measured a card of the
+        user's own.
+        """
+        alike = like(setup) if setup.engine.name in self.ours and setup.draft.model else None
+        return replace(setup, band=bands().share(alike)) if alike else setup
 
     def _keep(self, field: str, kept: Input) -> None:
         """Remembers an input; a second of its kind gets a number."""

@@ -13,9 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from specplan.domain.card import Count, Dtype, Name, Pattern, Source, Strict, Text
-from specplan.domain.drafter import Draws
 from specplan.domain.engine import Decode, Engine, Gemm, Grouped, Kernels, Seconds
-from specplan.domain.version import Since, Version
+from specplan.domain.version import Version
 from specplan.errors import Misfit, did_you_mean
 from specplan.visible import visible
 
@@ -256,45 +255,6 @@ class HeldOut(Strict):
     def host(self, engine: str, fold: str) -> Host | None:
         """Host constants of an engine that have not met the rounds of a fold."""
         return next((f.host for f in self.fits if (f.engine, f.fold) == (engine, fold)), None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BandOf(Strict):
-    """What rounds must share with a prediction to say how far it may be off: an engine with the
-    habits that it has since `since`, the accelerator, where drafts come from, and whether the
-    target has experts.
-    """
-
-    engine: Name
-    since: Since
-    gpu: Name
-    draws: Draws
-    experts: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Band(BandOf):
-    """9 of 10 of `n` measured speedups lie within `share` of the predicted one."""
-
-    share: Annotated[float, Ge(0), Le(10)]
-    n: Count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bands(Strict):
-    """The band of everything with enough rounds."""
-
-    schema: Literal["bands/1"]
-    about: Text
-    bands: tuple[Band, ...]
-
-    def share(self, of: BandOf) -> float | None:
-        """How far 9 of 10 predictions are off at most; None where too few rounds say."""
-        names = tuple(field.name for field in fields(BandOf))
-        return next(
-            (b.share for b in self.bands if all(getattr(b, n) == getattr(of, n) for n in names)),
-            None,
-        )
 
 
 def _with(kernels: Kernels, fit: Fit, dtype: Dtype) -> Kernels:

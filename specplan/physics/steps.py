@@ -19,11 +19,7 @@ SINGLE = "single row"  # what a dtype's slow path at one row adds to the product
 EAGER = "eager launches"  # what launching one by one adds beyond the width of the CUDA graphs
 HOST = "host"  # host time that the GPU waits for
 EXCHANGE = "allreduce"  # what travels between GPUs, and neither through memory nor arithmetic
-
-
-ATTAINED = (
-    0.2  # of the peak: what the slowest kernels reach (experts, small products) when they compute
-)
+ATTAINED = 0.2  # of the peak: what the slowest kernels (experts) reach when they compute
 
 
 def arithmetic(

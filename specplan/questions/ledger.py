@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 
 import numpy as np
 
-from specplan.domain.measurement import Band, BandOf
+from specplan.domain.bands import Band, BandOf
 from specplan.physics.accuracy import Errors, Slowdowns, relative, slowdowns, summary
 from specplan.questions.predict import Predicted
 from specplan.questions.timed import NGRAM, on_gpu_alone

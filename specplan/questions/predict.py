@@ -10,10 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
+from specplan.domain.bands import BandOf, like
 from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter, RatioDrafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
-from specplan.domain.measurement import RATIO, BandOf, HeldOut, Host, Measurement
+from specplan.domain.measurement import RATIO, HeldOut, Host, Measurement
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError
 from specplan.questions.timed import FREE, Known, alike, on_gpu_alone
@@ -84,25 +85,13 @@ def _predicted(rows: tuple[Measurement, ...], bench: Bench) -> Iterable[Predicte
         sparse = known.target is not None and bool(known.target.expert_groups)
         fitted: Sequence[float] = known.figures().tolist()
         held_out = _held_out(known, bench.held)
+        spoken_for = like(known.setup) if known.row.kind == "round" else None
     except SpecplanError as error:
         return [Predicted(row, measured(row), missing=error.what) for row in rows]
     return [
-        Predicted(row, measured(row), sparse, own, other, like=_like(known))
+        Predicted(row, measured(row), sparse, own, other, like=spoken_for)
         for row, own, other in zip(rows, fitted, held_out, strict=True)
     ]
-
-
-def _like(known: Known) -> BandOf | None:
-    """What a round shares with the predictions that it speaks for."""
-    if known.row.kind != "round" or known.release is None or known.target is None:
-        return None
-    return BandOf(
-        engine=known.engine.name,
-        since=known.release.since,
-        gpu=known.hardware.name,
-        draws=known.drafter.draws,
-        experts=bool(known.target.expert_groups),
-    )
 
 
 def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:

@@ -5,25 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import rows
 
 from specplan.domain.card import Dtype, Source
 from specplan.domain.engine import Decode, Engine, Gemm, Kernels
-from specplan.domain.measurement import COLUMNS, NEEDS, Fit, HeldOut, Host, Measurement
+from specplan.domain.measurement import COLUMNS, NEEDS, Fit, HeldOut, Host
 from specplan.errors import InputError, Misfit
 
-PRODUCT = Measurement(
-    kind="gemm",
-    source="mine",
-    engine="vllm",
-    gpu="h100-sxm",
-    dtype=Dtype.BF16,
-    rows=8,
-    n=4096,
-    inner=4096,
-    value=12e-6,
-    unit="s",
-    fold="1",
-)
+PRODUCT = replace(rows.PRODUCT, value=12e-6, fold="1")
 FITTED = Gemm(tiles="small", launch=3e-6, memory=0.9, compute=0.9)
 WITHOUT = Gemm(tiles="tiny", launch=4e-6, memory=0.8, compute=0.8)
 SOURCE = Source(of=("kernels",), kind="derived", cite="a test")

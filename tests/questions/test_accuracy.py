@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from rows import PRODUCT, ROUND
 
 from specplan.catalogue.ledger import bands as kept_bands
 from specplan.catalogue.ledger import packaged_rows
@@ -13,9 +14,10 @@ from specplan.catalogue.store import Catalogue
 from specplan.cli.bench import Workbench
 from specplan.cli.complete import MEASURED
 from specplan.cli.scenario import scenario
+from specplan.domain.bands import BandOf
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Draws
-from specplan.domain.measurement import BandOf, Measurement
+from specplan.domain.measurement import Measurement
 from specplan.errors import SpecplanError
 from specplan.physics.accuracy import Slowdowns
 from specplan.questions.accuracy import accuracy
@@ -32,35 +34,6 @@ from specplan.questions.ledger import (
 from specplan.questions.predict import Predicted, predict, predict_all
 
 BENCH = Workbench(Catalogue(()))
-PRODUCT = Measurement(
-    kind="gemm",
-    source="mine",
-    engine="vllm",
-    gpu="h100-sxm",
-    dtype=Dtype.BF16,
-    rows=8,
-    n=4096,
-    inner=4096,
-    value=1e-5,
-    unit="s",
-)
-ROUND = Measurement(
-    kind="round",
-    source="mine",
-    engine="vllm",
-    gpu="h100-sxm",
-    gpus=1,
-    target="llama-3.1-8b",
-    draft="oracle",
-    dtype=Dtype.BF16,
-    batch=2,
-    context=1000,
-    k=3,
-    tokens=4,
-    tau=3.0,
-    value=1.5,
-    unit="1",
-)
 ATTENTION = replace(
     PRODUCT, kind="attention", kv_dtype=Dtype.FP8, batch=8, context=64, heads=8, kv_heads=8,
     head_dim=128,
