@@ -266,10 +266,13 @@ class Forward:
         return self.asked.gpus // self.asked.groups
 
     def stored(self, part: str) -> str:
-        """How a part is stored: as the checkpoint has it; router and head stay wide."""
+        """How a part is stored: as the checkpoint has it, or what it is like; router and head stay
+        wide.
+        """
         asked = self.asked.dtype
-        if asked == str(self.model.dtype) and part in self.model.parts:
-            return str(self.model.parts[part])
+        for name in (part, {"shared": "mlp", "recurrent": "attention"}.get(part)):
+            if asked == str(self.model.dtype) and name in self.model.parts:
+                return str(self.model.parts[name])
         return "bf16" if part in ("router", "head") and BYTES[asked] < 2 else asked
 
     def product(self, name: str, n: float, inner: float, dtype: str) -> list[Term]:
@@ -316,7 +319,7 @@ class Forward:
         return terms + self.product("output", self.hidden, heads * layer.value, dtype)
 
     def mlp(self, name: str, width: float, *, gated: bool) -> list[Term]:
-        across, dtype = width / self.tp, self.stored("mlp")
+        across, dtype = width / self.tp, self.stored(name)
         up = self.product(name, (2 if gated else 1) * across, self.hidden, dtype)
         return up + self.product(name, self.hidden, across, dtype)
 
@@ -338,10 +341,11 @@ class Forward:
             terms += self.latent(block.latent)
         if block.recurrent:
             columns = block.recurrent.params / self.tp / self.hidden
-            terms += self.product("recurrent", columns, self.hidden, self.stored("attention"))
+            terms += self.product("recurrent", columns, self.hidden, self.stored("recurrent"))
             time_s = state_s(block.recurrent.state_bytes / self.tp, self.asked.rows, self.chip)
             terms += [("state", time_s, 2.0)]  # convolution, then recurrence
-        terms += self.exchange(self.hidden, self.tp)
+        if block.attention or block.latent or block.recurrent:
+            terms += self.exchange(self.hidden, self.tp)
         activated = 0.0
         if block.mlp:
             terms += self.mlp("mlp", block.mlp.width, gated=block.mlp.gated)

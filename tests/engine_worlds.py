@@ -7,6 +7,7 @@ from dataclasses import replace
 import worlds
 from hypothesis import strategies as st
 
+from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Draws, ModelDrafter
 from specplan.domain.engine import (
@@ -21,8 +22,9 @@ from specplan.domain.engine import (
     Small,
 )
 from specplan.domain.hardware import Hardware
-from specplan.domain.layers import Attention, Block, Experts, LatentAttention, Mlp, Recurrent
-from specplan.domain.model import Architecture, Model, Part
+from specplan.domain.layers import Block, Experts, Mlp, Part
+from specplan.domain.mixers import Attention, LatentAttention, Recurrent
+from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 
 TILES = st.sampled_from(["tiny", "small", "medium", "large", "weightonly", "by-rows"])

@@ -184,6 +184,17 @@ def stored_params(model: Model) -> float:
     return float(total)
 
 
+def stored_bytes(model: Model, dtype: str) -> float:
+    """Bytes of the checkpoint: below 16 bits, embedding, head, router, norms and biases keep 16."""
+    total = stored_params(model)
+    if not model.layers or BYTES[dtype] >= 2:
+        return total * BYTES[dtype]
+    narrow = resident_params(model) - model.vocab * model.hidden
+    for layer in model.layers:
+        narrow += layer.repeat * layer.experts * (one_expert(model, layer) - model.hidden)
+    return narrow * BYTES[dtype] + (total - narrow) * 2
+
+
 def kv_bytes(model: Model, context: float, dtype: str, tp: int) -> float:
     """Cache of one sequence on the fullest of `tp` GPUs: whole KV heads, seen tokens only."""
     if not model.layers:
@@ -254,9 +265,9 @@ def flops_per_token(case: Case, alpha: float, k: int) -> float:
 
 def weights_bytes(case: Case, *, drafted: bool) -> float:
     """Weights on one GPU."""
-    total = stored_params(case.target) * BYTES[case.dtype] / case.tp
+    total = stored_bytes(case.target, case.dtype) / case.tp
     if drafted and case.draft is not None:
-        total += stored_params(case.draft) * BYTES[case.draft_dtype] / case.draft_tp
+        total += stored_bytes(case.draft, case.draft_dtype) / case.draft_tp
     return total
 
 

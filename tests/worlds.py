@@ -13,12 +13,14 @@ import oracle
 from hypothesis import strategies as st
 
 from specplan.domain.acceptance import Alpha
+from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
 from specplan.domain.drafter import Drafter, ModelDrafter, NoDrafter, RatioDrafter
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
-from specplan.domain.layers import Attention, Block, Experts, Mlp, Recurrent
-from specplan.domain.model import Architecture, Model
+from specplan.domain.layers import Block, Experts, Mlp
+from specplan.domain.mixers import Attention, Recurrent
+from specplan.domain.model import Model
 from specplan.domain.scenario import Part, Scenario, Setup
 
 SOURCES = (Source(of=("all",), kind="derived", cite="made for a test"),)

@@ -17,7 +17,7 @@ from specplan.cli import grammar
 from specplan.cli.planned import Given
 from specplan.domain.bands import like
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter
+from specplan.domain.drafter import DRAFTERS, Drafter, drafter_of
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
@@ -84,7 +84,7 @@ class Resolver:
         """Every combination of what is planned, in the order it was named."""
         named = self.names("target").items()
         axes = (
-            _distinct(self._model(name, "target", where) for name, where in named),
+            _distinct(starmap(self._target, named)),
             _distinct(starmap(self._draft, self.names("draft").items())),
             _distinct(starmap(self._hardware, self.names("hardware").items())),
             self.axis("tp", grammar.whole_axis),
@@ -154,6 +154,16 @@ class Resolver:
                 )
         return setup
 
+    def _target(self, name: str, where: Where) -> Model:
+        model = self._model(name, "target", where)
+        if model.drafts and model.drafts.kind != "model":
+            raise UsageError(
+                f"{model.name} drafts for a target ({model.drafts.kind}) and is none itself",
+                where=where,
+                hint=f"write -d {model.name}, and its target after -t",
+            )
+        return model
+
     def _model(self, name: str, field: str, where: Where) -> Model:
         with _naming(where):
             loaded = self.catalogue.model(name, where)
@@ -186,7 +196,9 @@ class Resolver:
             self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
             return drafter
         try:
-            return ModelDrafter(self._model(name, "draft", where))
+            model = self._model(name, "draft", where)
+            with placed(where):
+                return drafter_of(model)
         except UnknownName as error:
             if not error.hint.startswith("did you mean"):
                 error.hint = "a drafter without a card is ratio:0.05, its cost in target steps"

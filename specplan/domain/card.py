@@ -25,6 +25,8 @@ class Pattern(str):
 Name = Annotated[str, Pattern(NAME_PATTERN)]
 Text = Annotated[str, MinLen(1), MaxLen(600)]
 Count = Annotated[int, Ge(1), Le(1_000_000_000)]
+Date = Annotated[str, Pattern(r"^\d{4}-\d{2}-\d{2}$")]
+Link = Annotated[str, Pattern(r"^https://[^\s]+$"), MaxLen(300)]
 
 
 NEEDS_UNIT = "needs a unit"  # marks a quantity whose key does not say its unit
@@ -82,8 +84,8 @@ class Source(Strict):
     of: Annotated[tuple[Text, ...], MinLen(1)]
     kind: Literal["datasheet", "measured", "derived", "config", "published"]
     cite: Text
-    url: Annotated[str, Pattern(r"^https://[^\s]+$"), MaxLen(300)] | None = None
-    read: Annotated[str, Pattern(r"^\d{4}-\d{2}-\d{2}$")] | None = None
+    url: Link | None = None
+    read: Date | None = None
     licence: Text | None = None
 
 

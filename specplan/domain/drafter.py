@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import Protocol
 
 from specplan.domain.card import Dtype
+from specplan.domain.heads import ONE_PASS
 from specplan.domain.model import Model
-from specplan.errors import SpecplanError, UsageError
+from specplan.errors import Refused, SpecplanError, UsageError
 from specplan.units import parse_number
 
 
@@ -86,7 +87,21 @@ class ModelDrafter:
 
     def weights_bytes(self, dtype: Dtype) -> float:
         """Every stored parameter."""
-        return self.model.resident_params * dtype.bytes_per_element
+        return self.model.weights_bytes(dtype)
+
+
+def drafter_of(model: Model) -> Drafter:
+    """The drafter that a card describes. Refused for kinds whose rounds are no chain of passes of
+    the whole card: their memory and shapes are known, their time is not modelled.
+    """
+    kind = model.drafts.kind if model.drafts else "model"
+    if kind in ONE_PASS or model.architecture is None and model.speculator:
+        how = "all of its tokens in one pass" if kind in ONE_PASS else "with a stage for each token"
+        raise Refused(
+            f"{model.name} drafts {how} ({kind}), which is not priced yet",
+            hint="give its cost in plain target steps, such as -d ratio:0.05",
+        )
+    return ModelDrafter(model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from specplan.physics.experts import Route
 from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.silicon import Silicon
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import Attend, AttendLatent, Load, Matmul
+from specplan.physics.work import Attend, AttendIndex, AttendLatent, Load, Matmul
 
 SPLITS = (1, 2, 3, 4, 6, 8, 16)  # ways to cut the inner dimension that split-k kernels come in
 QUERIES = 16  # query rows of one KV head that a thread block of decode attention covers
@@ -153,8 +153,9 @@ def _idle(term: Attend, load: Load, units: float) -> FloatArray:
     return idle
 
 
-@seconds.register
-def _(term: AttendLatent, load: Load, silicon: Silicon) -> FloatArray:
+@seconds.register(AttendLatent)
+@seconds.register(AttendIndex)
+def _(term: AttendLatent | AttendIndex, load: Load, silicon: Silicon) -> FloatArray:
     kernel = silicon.latent()
     memory_s = term.call_bytes(load) / (kernel.memory * silicon.bandwidth)
     compute_s = term.call_flops(load) / (kernel.compute * silicon.peak(Dtype.BF16))

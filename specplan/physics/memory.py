@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.roofline import kv_bytes
 from specplan.physics.tokens import FloatArray
@@ -72,10 +71,11 @@ def memory_bill(setup: Setup, context: npt.ArrayLike) -> Bill:
     target, draft, groups = setup.target, setup.draft.model, setup.attention_dp
     nothing = np.zeros(length.shape)
     # Each group beyond the first holds once more what is no expert.
-    params = target.resident_params + (groups - 1) * (target.resident_params - _experts(target))
+    weights = target.weights_bytes(setup.dtype)
+    weights += (groups - 1) * (weights - target.expert_bytes(setup.dtype))
     return Bill(
         usable_bytes=setup.hardware.memory * USABLE_FRACTION,
-        target_bytes=params * setup.dtype.bytes_per_element / setup.tp,
+        target_bytes=weights / setup.tp,
         draft_bytes=setup.draft.weights_bytes(setup.draft_dtype) / setup.draft_tp,
         target_sequence_bytes=kv_bytes(target, length, setup.kv_dtype, setup.tp // groups),
         draft_sequence_bytes=kv_bytes(draft, length, setup.kv_dtype, setup.draft_tp)
@@ -83,8 +83,3 @@ def memory_bill(setup: Setup, context: npt.ArrayLike) -> Bill:
         else nothing,
         groups=groups,
     )
-
-
-def _experts(model: Model) -> int:
-    """Parameters of the routed experts, which all GPUs share whether by number or by width."""
-    return sum(g.layers * g.experts * g.expert_params for g in model.expert_groups)

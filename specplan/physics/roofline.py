@@ -75,7 +75,27 @@ def kv_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1)
     for group, share in zip(model.kv_groups, kv_shares(model, tp), strict=True):
         seen = length if group.window is None else np.minimum(length, group.window)
         elements = elements + share * group.elements_per_token * seen
-    return elements * kv_dtype.bytes_per_element + model.state_bytes / tp
+    return (
+        elements * kv_dtype.bytes_per_element + index_bytes(model, length) + model.state_bytes / tp
+    )
+
+
+def kv_read_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1) -> FloatArray:
+    """Bytes of them that a pass reads: sparse layers read the `top` tokens picked, and every key
+    of the indexer to pick them; all others read what they keep.
+    """
+    length = np.asarray(context, np.float64)
+    skipped = np.zeros(length.shape)
+    for group, share in zip(model.kv_groups, kv_shares(model, tp), strict=True):
+        if group.top is not None:
+            unread = np.maximum(length - group.top, 0.0)
+            skipped = skipped + share * group.elements_per_token * unread
+    return kv_bytes(model, length, kv_dtype, tp) - skipped * kv_dtype.bytes_per_element
+
+
+def index_bytes(model: Model, context: FloatArray) -> FloatArray:
+    """Bytes of the indexers' keys of one sequence; every GPU keeps all."""
+    return sum(group.index_bytes for group in model.kv_groups) * context
 
 
 def kv_shares(model: Model, tp: int) -> tuple[float, ...]:
@@ -106,6 +126,6 @@ def ideal_pass(
     flops = 2 * model.active_params * sequences * width / tp
     weights = dtype.bytes_per_element * read_params(model, sequences * width) / tp
     held = np.ceil(sequences / groups) if groups > 1 else sequences
-    traffic = weights + held * kv_bytes(model, context, kv_dtype, tp // groups)
+    traffic = weights + held * kv_read_bytes(model, context, kv_dtype, tp // groups)
     flops, traffic = np.broadcast_arrays(flops, traffic)
     return Pass(flops, traffic, flops / peak, traffic / hardware.bandwidth)

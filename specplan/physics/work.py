@@ -122,14 +122,14 @@ class Matmul:
 @dataclass(frozen=True, slots=True)
 class Attend:
     """Grouped-query attention of `count` layers over the cache, read once for all new tokens
-    (`rereads`: once for each).
+    (`rereads`: once for each). Where keys and values differ in width, `head_dim` is their mean.
     """
 
     name: str
     count: int
     heads: float
     kv_heads: float
-    head_dim: int
+    head_dim: float
     window: int | None
     dtype: Dtype
     rereads: bool = False
@@ -166,7 +166,7 @@ class Attend:
 @dataclass(frozen=True, slots=True)
 class AttendLatent:
     """Multi-head latent attention, absorbed: every query against the whole latent, on every rank
-    (theory: heads (2 (d_c + d_r) + 2 d_c) FLOP per query and position).
+    (theory: heads (2 (d_c + d_r) + 2 d_c) FLOP per query and position). Sparse layers read `top`.
     """
 
     name: str
@@ -175,6 +175,52 @@ class AttendLatent:
     latent: int
     rope: int
     dtype: Dtype
+    top: int | None = None
+    params: float = 0.0
+
+    @property
+    def launches(self) -> float:
+        """One each."""
+        return self.count
+
+    def seen(self, load: Load) -> FloatArray:
+        """Positions attended to."""
+        return load.context if self.top is None else np.minimum(load.context, self.top)
+
+    def call_flops(self, load: Load) -> FloatArray:
+        """Of one layer."""
+        per_position = 2 * (self.latent + self.rope) + 2 * self.latent
+        return self.heads * per_position * load.rows * self.seen(load)
+
+    def call_bytes(self, load: Load) -> FloatArray:
+        """The latent of one layer, once."""
+        return (
+            (self.latent + self.rope)
+            * self.dtype.bytes_per_element
+            * load.batch
+            * (self.seen(load) + 0 * load.tokens)
+        )
+
+    def flops(self, load: Load) -> FloatArray:
+        """Of all layers."""
+        return self.count * self.call_flops(load)
+
+    def traffic_bytes(self, load: Load) -> FloatArray:
+        """Of all layers."""
+        return self.count * self.call_bytes(load)
+
+
+@dataclass(frozen=True, slots=True)
+class AttendIndex:
+    """The pick of a sparse layer: every query of the indexer against the key of every position
+    (DeepSeek V3.2: 2 heads head_dim FLOP each), on every rank.
+    """
+
+    name: str
+    count: int
+    heads: int
+    head_dim: int
+    key_bytes: float
     params: float = 0.0
 
     @property
@@ -184,17 +230,11 @@ class AttendLatent:
 
     def call_flops(self, load: Load) -> FloatArray:
         """Of one layer."""
-        per_position = 2 * (self.latent + self.rope) + 2 * self.latent
-        return self.heads * per_position * load.rows * load.context
+        return 2 * self.heads * self.head_dim * load.rows * load.context
 
     def call_bytes(self, load: Load) -> FloatArray:
-        """The latent of one layer, once."""
-        return (
-            (self.latent + self.rope)
-            * self.dtype.bytes_per_element
-            * load.batch
-            * (load.context + 0 * load.tokens)
-        )
+        """The keys of one layer, once."""
+        return self.key_bytes * load.batch * (load.context + 0 * load.tokens)
 
     def flops(self, load: Load) -> FloatArray:
         """Of all layers."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from specplan.domain.answer import Scalar
+from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
 from specplan.domain.hardware import Hardware
-from specplan.domain.layers import Attention, Block, Experts, Mlp
-from specplan.domain.model import KV_DTYPE, Architecture, Model
-from specplan.errors import Refused
+from specplan.domain.layers import Block, Experts, Mlp
+from specplan.domain.mixers import Attention
+from specplan.domain.model import KV_DTYPE, Model
 from specplan.physics.roofline import kv_bytes
+from specplan.questions.cards import known
 from specplan.rules.cards import covering
 from specplan.units import people, significant
 
@@ -94,20 +96,12 @@ def block_words(block: Block) -> str:
     """Equal layers in one line: "13 layers: 8 heads, 4 KV heads of 256, last 4,096 tokens; ..."."""
     parts = [
         _attention_words(block.attention) if block.attention else "",
-        f"recurrent state of {people(block.recurrent.state_bytes, 'B')}" if block.recurrent else "",
+        f"state of {people(block.state_mixer.state_bytes, 'B')}" if block.state_mixer else "",
         _mlp_words(block.mlp) if block.mlp else "",
         _experts_words(block.experts) if block.experts else "",
         f"{block.norms} norms",
     ]
     return f"{block.repeat} layers: {'; '.join(part for part in parts if part)}"
-
-
-def known(figure: Callable[[], float]) -> float | None:
-    """The figure, or None for a card that neither states nor derives it."""
-    try:
-        return figure()
-    except Refused:
-        return None
 
 
 def _figures(facts: Iterable[_Fact], sources: tuple[Source, ...]) -> list[Figure]:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from specplan.catalogue.store import Catalogue
+from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype
 from specplan.domain.engine import Small
-from specplan.domain.layers import Attention
-from specplan.domain.model import Architecture, Model
+from specplan.domain.mixers import Attention
+from specplan.domain.model import Model
 from specplan.errors import Refused
 from specplan.physics.forward import Layout, forward_terms
 from specplan.physics.moving import State

@@ -10,9 +10,10 @@ import pytest
 import worlds
 
 from specplan.catalogue.store import Catalogue
+from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype
 from specplan.domain.engine import Small
-from specplan.domain.model import Architecture, Model
+from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.experts import Route
 from specplan.physics.forward import Layout, forward_terms
