@@ -29,6 +29,7 @@ _NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 _EXACT = Context(prec=160, traps=[])
 # Nobody writes 1e-05 EB/s or 3e+15 ns; such a value went wrong in another way than by its prefix.
 _LEAST_WRITTEN, _MOST_WRITTEN = 0.01, 1e7
+_USUAL = {"FLOP/s": 1e14}  # an accelerator's; the band of rates reaches down to one CPU core
 
 _ONE = {"": Decimal(1)}
 _DECIMAL = _ONE | {prefix: Decimal(1000) ** n for n, prefix in enumerate("kMGTPE", 1)}
@@ -132,17 +133,18 @@ def parse_axis(text: str, *, tokens: bool = False, whole: bool = False) -> tuple
 def likely_slip(value: float, unit: str, low: float, high: float) -> str:
     """What a value outside [low, high] was probably meant as, or "" when no prefix explains it.
 
-    Of the prefixes that bring it into the band, the one nearest to the band's geometric middle.
+    Of the prefixes that bring it into the band, the one nearest to what is usual, or else to the
+    band's geometric middle.
     """
     spellings = _KINDS[unit].spellings
     if low <= value <= high or not _LEAST_WRITTEN <= value <= _MOST_WRITTEN:
         return ""
-    middle = (math.log(low) + math.log(high)) / 2 if low > 0 else math.log(high)
+    usual = math.log(_USUAL.get(unit) or (math.sqrt(low) * math.sqrt(high) if low > 0 else high))
     meant = {s: value * float(spellings[s]) for s in _KINDS[unit].printed if spellings[s] != 1}
     fits = [spelling for spelling, scaled in meant.items() if low <= scaled <= high]
     if not fits:
         return ""
-    best = min(fits, key=lambda spelling: abs(math.log(meant[spelling]) - middle))
+    best = min(fits, key=lambda spelling: abs(math.log(meant[spelling]) - usual))
     shown = repr(float(value)).removesuffix(".0")
     if unit == "B":
         decimal = "kB" if best == "KiB" else best.replace("i", "")

@@ -150,6 +150,13 @@ def _unreadable(file: Traversable, error: OSError) -> InputError:
     return InputError(f"cannot be read: {reason}", where=Where(visible(shown_path(file))))
 
 
+def card_path(kind: str, entry: Entry) -> str:
+    """A card's file as messages call it; where specplan itself lies is nobody's business."""
+    if entry.layer == PACKAGED:
+        return f"{kind}/{entry.file.name}"
+    return shown_path(entry.file)
+
+
 def shown_path(file: Traversable) -> str:
     """A path as people know it: relative to where they stand if it lies below."""
     path = Path(str(file))

@@ -17,12 +17,14 @@ from specplan.catalogue.folders import (
     SUFFIXES,
     Entry,
     Folder,
+    card_path,
     entries,
     first_bytes,
-    shown_path,
 )
+from specplan.catalogue.index import Index, Known
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
+from specplan.domain.agreement import likely
 from specplan.domain.card import NAME_PATTERN, Origin
 from specplan.domain.engine import Engine
 from specplan.domain.follow import following
@@ -86,6 +88,11 @@ class Catalogue:
         """Entries by kind, looked for when first asked for."""
         return {}
 
+    @cached_property
+    def _indices(self) -> dict[str, Index]:
+        """What is written down of packaged cards, by kind."""
+        return {kind: Index(kind) for kind in KINDS}
+
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
         """The accelerator of that name, alias or path."""
         return self._load("hardware", Hardware, name, where)
@@ -108,14 +115,20 @@ class Catalogue:
 
     def shelf(self, cls: type[Card]) -> Shelf[Card]:
         """All cards of a class: one that is broken does not take the others with it."""
-        kind = next(kind for kind, of in KINDS.items() if of is cls)
+        kind = _kind(cls)
         shelf: Shelf[Card] = Shelf([], [])
         for entry in self.entries(kind).values():
             try:
-                shelf.cards.append(self._read(entry, cls))
+                shelf.cards.append(self.read(entry, cls))
             except SpecplanError as error:
                 shelf.broken.append(error)
         return shelf
+
+    def known(self, cls: type[Card]) -> Iterator[tuple[Entry, Known | None]]:
+        """Every entry of a class, with what is written down of its card."""
+        kind = _kind(cls)
+        for entry in self.entries(kind).values():
+            yield entry, self._indices[kind].find(entry)[1]
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
         if is_path(name):
@@ -124,17 +137,18 @@ class Catalogue:
                 return self._load(kind, cls, hub[1], where)
             if not name.endswith(SUFFIXES) and not os.path.exists(name):  # noqa: PTH110
                 raise self._no_card(kind, cls, name, where)
-            return self._read(Entry(Path(name).stem, Path(name), "path"), cls)
+            return self.read(Entry(Path(name).stem, Path(name), "path"), cls)
         wanted = name.lower()
         entry = self.entries(kind).get(wanted)
         if entry is None and re.match(NAME_PATTERN, wanted):
             entry = self._by_alias(kind, cls, wanted, where)
         if entry is None:
             raise self._no_card(kind, cls, name, where)
-        return self._read(entry, cls)
+        return self.read(entry, cls)
 
-    def _read(self, entry: Entry, cls: type[Card]) -> Loaded[Card]:
-        document = read_file(entry.file, _shown(entry, cls))
+    def read(self, entry: Entry, cls: type[Card]) -> Loaded[Card]:
+        """The card of an entry, parsed."""
+        document = read_file(entry.file, card_path(_kind(cls), entry))
         card = bind(document, cls)
         if card.name != entry.name:
             raise _misnamed(card.name, entry.name, document)
@@ -154,10 +168,12 @@ class Catalogue:
         found = [
             entry
             for entry in self.entries(kind).values()
-            if any(self._calls(layer, cls, alias, text) for layer in _layers(entry))
+            if any(self._calls(kind, layer, cls, alias, text) for layer in _layers(entry))
         ]
         if len(found) > 1:
-            cards = " and ".join(f"{entry.name} ({_shown(entry, cls)})" for entry in found[:2])
+            cards = " and ".join(
+                f"{entry.name} ({card_path(_kind(cls), entry)})" for entry in found[:2]
+            )
             raise InputError(
                 f"'{alias}' is an alias of {len(found)} cards: {cards}",
                 where=where,
@@ -165,29 +181,40 @@ class Catalogue:
             )
         return found[0] if found else None
 
-    def _calls(self, entry: Entry, cls: type[Card], alias: str, text: re.Pattern[bytes]) -> bool:
+    def _calls(
+        self, kind: str, entry: Entry, cls: type[Card], alias: str, text: re.Pattern[bytes]
+    ) -> bool:
         """Whether a card that can be read has the alias."""
         with suppress(SpecplanError):
             if text.search(first_bytes(entry.file, MAX_BYTES)):
-                return alias in self._read(entry, cls).card.aliases
+                return alias in self._aliases(kind, entry, cls)
         return False
+
+    def _aliases(self, kind: str, entry: Entry, cls: type[Card]) -> tuple[str, ...]:
+        """The other names of a card, which is parsed only where nothing is written down of it."""
+        _, known = self._indices[kind].find(entry)
+        return known.aliases if known else self.read(entry, cls).card.aliases
 
     def _no_card(self, kind: str, cls: type[Card], name: str, where: Where | None) -> UnknownName:
         """The error for a name of no card; a broken one may be what was meant."""
-        shelf = self.shelf(cls)
-        word = _WORDS[kind]
-        listing = f"specplan {kind} list shows all"
+        aliases: list[str] = []
+        unread: list[SpecplanError] = []
+        for entry in self.entries(kind).values():
+            try:
+                aliases += self._aliases(kind, entry, cls)
+            except SpecplanError as broken:
+                unread.append(broken)
         error = unknown(
-            word,
+            _WORDS[kind],
             name,
             self.entries(kind),
-            also=[alias for loaded in shelf.cards for alias in loaded.card.aliases],
+            also=aliases,
             where=where,
-            hint=listing,
+            hint=f"specplan {kind} list shows all",
         )
-        if shelf.broken:
-            places = [str(broken.where) for broken in shelf.broken[:_NAMED_BROKEN]]
-            more = len(shelf.broken) - len(places)
+        if unread:
+            places = [str(broken.where) for broken in unread[:_NAMED_BROKEN]]
+            more = len(unread) - len(places)
             named = ", ".join(places) + (f" and {more} more" if more else "")
             error.what += f"; could not be read: {named}"
         return error
@@ -219,20 +246,17 @@ def _follows(loaded: Loaded[Engine]) -> Where:
     return loaded.document.where(("follows",))
 
 
+def _kind(cls: type[object]) -> str:
+    """The folder that cards of this class lie in."""
+    return next(kind for kind, of in KINDS.items() if of is cls)
+
+
 def _layers(entry: Entry) -> Iterator[Entry]:
     """The entry and those that it hides."""
     layer: Entry | None = entry
     while layer is not None:
         yield layer
         layer = layer.hides
-
-
-def _shown(entry: Entry, cls: type[object]) -> str:
-    """The file as messages call it; where specplan itself lies is nobody's business."""
-    if entry.layer == PACKAGED:
-        folder = next(kind for kind, of in KINDS.items() if of is cls)
-        return f"{folder}/{entry.file.name}"
-    return shown_path(entry.file)
 
 
 def is_path(text: str) -> bool:
@@ -258,4 +282,5 @@ def _agree(model: Model, document: Document) -> None:
             f"{'above' if wrong.relative > 0 else 'below'} what the architecture gives",
             where=document.where((wrong.key,)),
             expected=f"{wrong.derived:,.0f} within {100 * AGREEMENT:g} %",
+            hint=f"likely {likely(model, wrong)}",
         )

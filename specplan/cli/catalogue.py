@@ -9,7 +9,10 @@ import typer
 
 from specplan.cli import complete
 from specplan.cli.help import Command, Sections
+from specplan.cli.importing import IMPORT_EXAMPLES, models_import
+from specplan.cli.narrowed import HardwareFilters, ModelFilters
 from specplan.cli.options import Folders, Out, command
+from specplan.cli.probing import PROBE_EXAMPLES, hardware_probe
 from specplan.errors import SpecplanError, UsageError
 
 if TYPE_CHECKING:
@@ -37,10 +40,18 @@ EngineName = Annotated[
 ]
 SCHEMA_KINDS = ("hardware", "model", "engine", "measurements", "plan")
 EXAMPLES = {
-    "hardware list": "specplan hardware list",
+    "hardware list": """\
+specplan hardware list
+specplan hardware list --vendor nvidia,amd --supports fp8 --min-memory 80GB
+specplan hardware list --sort bandwidth""",
     "hardware show": "specplan hardware show h100\nspecplan hardware show h100 h200 b200",
-    "models list": "specplan models list",
+    "hardware probe": PROBE_EXAMPLES,
+    "models list": """\
+specplan models list
+specplan models list --kind moe --max-params 120B --sort params
+specplan models list --for llama-3.1-8b""",
     "models show": "specplan models show llama-3-8b\nspecplan models show llama-3-8b qwen3-8b",
+    "models import": IMPORT_EXAMPLES,
     "engines list": "specplan engines list",
     "engines show": "specplan engines show vllm\nspecplan engines show vllm@0.10",
     "schema": "specplan schema plan\nspecplan schema hardware -o hardware.schema.json",
@@ -68,16 +79,17 @@ def _asks_for_verb(context: typer.Context) -> None:
         raise UsageError(what, hint=f"write specplan {context.info_name} list")
 
 
-def hardware_list(*, folders: Folders, out: Out) -> int:
-    """Every accelerator: memory, bandwidth, rate and ridge point.
+def hardware_list(*, which: HardwareFilters, folders: Folders, out: Out) -> int:
+    """Every accelerator, or some: memory, bandwidth, rates and ridge point.
 
     Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
     """
-    from specplan.domain.hardware import Hardware
-    from specplan.questions.cards import list_hardware
+    from specplan.cli.listed import hardware, listed
+    from specplan.questions.hardware_list import list_hardware
 
-    shelf = _opened(folders).shelf(Hardware)
-    return _listed(list_hardware([_filed(card) for card in shelf.cards]), shelf.broken, out)
+    asked = which.asked()
+    found, broken = listed(hardware(), folders.catalogue or ())
+    return _listed(list_hardware(found, asked), broken, out)
 
 
 def hardware_show(names: Accelerators, *, folders: Folders, out: Out) -> int:
@@ -89,16 +101,17 @@ def hardware_show(names: Accelerators, *, folders: Folders, out: Out) -> int:
     return show(show_hardware(_once(_filed(catalogue.hardware(name)) for name in names)), out)
 
 
-def models_list(*, folders: Folders, out: Out) -> int:
-    """Every model: parameters, cache per token, context and window.
+def models_list(*, which: ModelFilters, folders: Folders, out: Out) -> int:
+    """Every model, or some: kind, parameters, cache per token, context and window.
 
     Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
     """
-    from specplan.domain.model import Model
-    from specplan.questions.cards import list_models
+    from specplan.cli.listed import listed, models
+    from specplan.questions.models_list import list_models
 
-    shelf = _opened(folders).shelf(Model)
-    return _listed(list_models([_filed(card) for card in shelf.cards]), shelf.broken, out)
+    asked = which.asked(folders.catalogue or ())
+    found, broken = listed(models(), folders.catalogue or ())
+    return _listed(list_models(found, asked), broken, out)
 
 
 def models_show(names: Models, *, folders: Folders, out: Out) -> int:
@@ -115,11 +128,11 @@ def engines_list(*, folders: Folders, out: Out) -> int:
 
     Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
     """
-    from specplan.domain.engine import Engine
-    from specplan.questions.engines import list_engines
+    from specplan.cli.listed import engines, listed
+    from specplan.questions.engines_list import list_engines
 
-    shelf = _opened(folders).shelf(Engine)
-    return _listed(list_engines([_filed(card) for card in shelf.cards]), shelf.broken, out)
+    found, broken = listed(engines(), folders.catalogue or ())
+    return _listed(list_engines(found), broken, out)
 
 
 def engines_show(name: EngineName, *, folders: Folders, out: Out) -> int:
@@ -133,8 +146,14 @@ def engines_show(name: EngineName, *, folders: Folders, out: Out) -> int:
 
 
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {
-    "hardware": ("Accelerators: list, show.", {"list": hardware_list, "show": hardware_show}),
-    "models": ("Models and drafters: list, show.", {"list": models_list, "show": models_show}),
+    "hardware": (
+        "Accelerators: list, show, probe.",
+        {"list": hardware_list, "show": hardware_show, "probe": hardware_probe},
+    ),
+    "models": (
+        "Models and drafters: list, show, import.",
+        {"list": models_list, "show": models_show, "import": models_import},
+    ),
     "engines": ("Serving engines: list, show.", {"list": engines_list, "show": engines_show}),
 }
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 from specplan.catalogue.folders import first_bytes
@@ -15,21 +16,18 @@ from specplan.catalogue.ledger import read_rows
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.catalogue.search import HEAD_BYTES, search
-from specplan.catalogue.store import KINDS, Catalogue, Loaded, completed
+from specplan.catalogue.store import KINDS, Catalogue
 from specplan.cli.cases import Library, case_of
+from specplan.cli.kin import Kin
 from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.resolve import AnyLoaded
 from specplan.domain.bands import Bands
-from specplan.domain.engine import Engine
-from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import HeldOut
 from specplan.errors import InputError, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
 from specplan.rules.cards import check_card
-from specplan.rules.lent import lacking, named, strangers, unfollowed
-from specplan.rules.names import Card, answering, check_aliases
 from specplan.rules.plans import UNREADABLE
 from specplan.rules.registry import RULES
 from specplan.visible import visible
@@ -47,10 +45,13 @@ _HEADED = re.compile(rb"^[\"']?schema[\"']?[ ]*:[ ]*[\"']?([a-z-]+/[0-9]+)", re.
 
 @dataclass(slots=True)
 class Checking:
-    """What has been read: plans with their paths, cards, and findings about anything else."""
+    """What has been read: plans with their paths, cards, and findings about anything else; dates in
+    cards are held against `today`.
+    """
 
     catalogue: Catalogue
     library: Library
+    today: date | None = None
     files: list[str] = field(default_factory=list)
     plans: list[tuple[Path, Judged]] = field(default_factory=list)
     cards: list[AnyLoaded] = field(default_factory=list)
@@ -86,7 +87,7 @@ class Checking:
                 self._file(found)
         kin = Kin(self.catalogue, self.cards)
         for loaded in self.cards:
-            self.others += _of_card(loaded, kin)
+            self.others += _of_card(loaded, kin, self.today)
 
     def _file(self, path: Path) -> None:
         head, kind = Where(visible(str(path))), ROWS if path.suffix.lower() == ".csv" else ""
@@ -113,9 +114,9 @@ class Checking:
             self.unread_by_kind[kind] += 1
 
 
-def checking(paths: Sequence[Path], catalogue: Catalogue) -> Checking:
+def checking(paths: Sequence[Path], catalogue: Catalogue, today: date | None = None) -> Checking:
     """All that lies at the paths, read and judged."""
-    found = Checking(catalogue, Library(catalogue))
+    found = Checking(catalogue, Library(catalogue), today)
     found.read(paths)
     return found
 
@@ -150,64 +151,11 @@ def _headed(path: Path) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class Kin:
-    """Who answers to which name, in the catalogue and among the cards that are checked."""
-
-    catalogue: Catalogue
-    checked: Sequence[AnyLoaded]
-    _answer: dict[type, dict[str, list[str]]] = field(default_factory=dict)
-    _gpus: dict[str, list[str]] = field(default_factory=dict)
-
-    def clashes(self, card: Card) -> list[Finding]:
-        """Names of the card that others of its kind have too, each told of at one card only."""
-        cls = type(card)
-        if cls not in self._answer:
-            self._answer[cls] = self._answering(cls)
-        found = check_aliases(card, self._answer[cls])
-        if found:
-            for name in (card.name, *card.aliases):
-                self._answer[cls].pop(name, None)
-        return found
-
-    def lent(self, loaded: AnyLoaded) -> Iterator[Finding]:
-        """What is wrong with the cards that an engine's card names."""
-        engine = _engine(loaded)
-        if engine is None:
-            return
-        checked = (one.card.name for one in self.checked if isinstance(one.card, Hardware))
-        names = {*self.catalogue.entries("hardware"), *checked}
-        if not names.issuperset(named(engine.card)):
-            self._gpus = self._gpus or self._answering(Hardware)
-            yield from strangers(engine.card, names, self._gpus)
-        try:
-            yield from lacking(completed(engine, self._lender).card)
-        except SpecplanError as error:
-            yield from unfollowed(engine.card, error)
-
-    def _lender(self, name: str, where: Where) -> Loaded[Engine]:
-        """The card of an engine that is followed, one that is checked too before any other."""
-        engines = filter(None, map(_engine, self.checked))
-        found = (one for one in engines if name in {one.card.name, *one.card.aliases})
-        return next(found, None) or self.catalogue.engine_alone(name, where)
-
-    def _answering(self, cls: type) -> dict[str, list[str]]:
-        every = (*self.catalogue.every(cls), *self.checked)
-        return answering(loaded.card for loaded in every if isinstance(loaded.card, cls))
-
-
-def _engine(loaded: AnyLoaded) -> Loaded[Engine] | None:
-    """The same if it is an engine's card."""
-    if not isinstance(loaded.card, Engine):
-        return None
-    return Loaded(loaded.card, loaded.origin, loaded.document, loaded.hides)
-
-
-def _of_card(loaded: AnyLoaded, kin: Kin) -> Iterator[Outcome]:
+def _of_card(loaded: AnyLoaded, kin: Kin, today: date | None) -> Iterator[Outcome]:
     """What the rules say of one card."""
     card = loaded.card
     overrides = _overrides(loaded, kin.catalogue)
-    found = check_card(card, overrides=overrides, also=kin.lent(loaded))
+    found = check_card(card, overrides=overrides, also=kin.beside(loaded), today=today)
     for finding in (*found, *kin.clashes(card)):
         where = loaded.document.where(finding.path)
         yield Outcome(finding=finding, where=where, name=RULES[finding.rule].title)

@@ -24,6 +24,15 @@ BUGS = (
 MEASURED = ("gemm", "attention", "experts", "step", "tpot", "round")
 COLOURS = ("auto", "always", "never")
 CHOSEN_K = ("best", "gate")
+STATUSES = ("available", "announced")
+KINDS = (
+    *("dense", "moe", "mla", "sliding", "hybrid"),
+    *("drafter", "draft-model", "eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block"),
+)
+HARDWARE_SORTS = (
+    *("vendor", "name", "memory", "bandwidth", "rate", "fp8", "ridge", "year", "tdp", "price"),
+)
+MODEL_SORTS = ("name", "family", "params", "active", "kv", "context", "layers")
 
 Completer = Callable[[str], list[str]]
 
@@ -58,6 +67,18 @@ def engines(ctx: typer.Context, incomplete: str) -> list[str]:
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Kinds of drafter, and models."""
     return _listed(incomplete, ("free", "none", "ratio:", *_cards("models", ctx)))
+
+
+def column(kind: str, name: str) -> Completer:
+    """Completes a word that stands in a column of the packaged cards' index."""
+
+    def words(incomplete: str) -> list[str]:
+        from specplan.catalogue.index import Index
+
+        rows = (card.row.get(name) for card in Index(kind).cards.values())
+        return _listed(incomplete, sorted({str(word) for word in rows if word}))
+
+    return words
 
 
 def _cards(kind: str, ctx: typer.Context) -> list[str]:

@@ -102,6 +102,8 @@ def check(
     out: Out,
 ) -> int:
     """Do our plans and cards still hold? For CI."""
+    from datetime import datetime
+
     from specplan.cli import locks
     from specplan.cli.checking import checking
     from specplan.cli.scenario import load
@@ -113,7 +115,8 @@ def check(
     if rules or rule is not None:
         return show(every_rule() if rule is None else one_rule(rule), out)
     asked = paths or [Path()]
-    found = checking(asked, load(*(folders.catalogue or ())))
+    today = datetime.now().astimezone().date()
+    found = checking(asked, load(*(folders.catalogue or ())), today)
     _refuse_nothing(found.files, found.unread, asked)
     if not lock:
         locks.compare(found)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from specplan.cli.complete import COLOURS
-from specplan.errors import UsageError, Where, placed, unknown
+from specplan.errors import SpecplanError, UsageError, Where, placed, unknown
 from specplan.visible import visible
 
+_POWERS = {"K": 3, "M": 6, "B": 9, "T": 12}
+_FEWEST = 1e5  # parameters of a model
 LARGEST = 1e15  # whole numbers beyond are not exact as floats
 
 
@@ -34,6 +37,90 @@ def whole(option: str) -> Callable[[object], int]:
         return int(value)
 
     return read
+
+
+def quantity(option: str, unit: str, low: float, high: float) -> Callable[[object], float]:
+    """Reads a quantity with its unit; `low` to `high` is what such a thing may be in SI."""
+
+    def read(text: object) -> float:
+        from specplan.units import likely_slip, parse_quantity
+
+        with placed(Where(option)):
+            value = parse_quantity(str(text), unit)
+            slip = likely_slip(value, unit, low, high) if str(text)[-1:].isdigit() else ""
+            if slip:
+                raise UsageError(f"'{visible(str(text), 60)}' has no unit", hint=slip)
+        return value
+
+    return read
+
+
+def parameters(option: str) -> Callable[[object], float]:
+    """Reads a count of parameters: 70B, 500M, 8e9."""
+
+    def read(text: object) -> float:
+        from specplan.units import parse_number
+
+        written = str(text).strip()
+        power = _POWERS.get(written[-1:].upper(), 0)
+        expected = "parameters such as 70B, 500M or 8e9"
+        try:
+            value = parse_number(written[:-1] if power else written) * 10.0**power
+        except SpecplanError:
+            what = f"'{visible(written, 60)}' is no number of parameters"
+            raise UsageError(what, where=Where(option), expected=expected) from None
+        if 0 < value < _FEWEST:
+            what = f"{value:g} parameters are no model"
+            hint = f"write {written}B" if not power else ""
+            raise UsageError(what, where=Where(option), expected=expected, hint=hint)
+        return value
+
+    return read
+
+
+def tokens(option: str) -> Callable[[object], float]:
+    """Reads one number of tokens; 128k is 131072."""
+
+    def read(text: object) -> float:
+        from specplan.units import parse_axis
+
+        with placed(Where(option)):
+            values = parse_axis(str(text), tokens=True)
+            if len(values) != 1:
+                raise UsageError(f"one number, not {len(values)}", expected="such as 128k")
+        return values[0]
+
+    return read
+
+
+class Years(NamedTuple):
+    """The first and the last year; None where that end is open."""
+
+    since: int | None = None
+    until: int | None = None
+
+
+def years(option: str) -> Callable[[object], Years]:
+    """Reads a year, or the first and last of several, either left out: 2023, 2023:, 2020:2023."""
+
+    def read(text: object) -> Years:
+        first, colon, last = str(text).strip().partition(":")
+        said = [end.strip() for end in ((first, last) if colon else (first, first))]
+        if not any(said) or not all(len(y) == 4 and y.isdecimal() for y in said if y):
+            what = f"'{visible(str(text), 60)}' is no year"
+            raise UsageError(what, where=Where(option), expected="2023, 2023: or 2020:2023")
+        since, until = (int(year) if year else None for year in said)
+        if since and until and since > until:
+            hint = f"write {until}:{since}"
+            raise UsageError(f"the years {since}:{until} fall", where=Where(option), hint=hint)
+        return Years(since, until)
+
+    return read
+
+
+def word(kind: str, known: Collection[str], option: str) -> Callable[[object], str]:
+    """Reads one of a few words."""
+    return lambda text: _one_of(kind, str(text).lower(), known, option)
 
 
 def format_name(text: str) -> str:

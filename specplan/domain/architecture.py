@@ -52,7 +52,8 @@ class Architecture(Strict):
     where a round begins, or for each token (`fuse_each`: EAGLE, MTP, where one of them is the
     embedding). It may borrow the target's embedding (`tied_embeddings`) and head
     (`borrowed_head`), which it reads and does not own; `vocab` is that of the head it uses.
-    `norms` and `head_bias` lie outside the layers; `positions` are learned embeddings of places.
+    `norms` and `head_bias` lie outside the layers; `positions` are learned embeddings of places;
+    `markov` is the rank of a head that couples the tokens of a block (DSpark).
     """
 
     hidden: Annotated[int, Ge(1), Le(1_000_000)]
@@ -67,6 +68,7 @@ class Architecture(Strict):
     norms: Annotated[int, Ge(0), Le(256)] = 1
     head_bias: bool = False
     positions: Count | None = None
+    markov: Width | None = None
 
     @property
     def fuse_inputs(self) -> int:
@@ -97,7 +99,8 @@ class Architecture(Strict):
         """Parameters that one token multiplies: projections, active experts, fusion, head."""
         resident = sum(block.repeat * block.resident_params(self.hidden) for block in self.blocks)
         active = sum(g.layers * g.active * g.expert_params for g in self.expert_groups)
-        return resident + active + (self.vocab + self.fuse_inputs) * self.hidden
+        coupled = self.vocab * (self.markov or 0)
+        return resident + active + (self.vocab + self.fuse_inputs) * self.hidden + coupled
 
     def weights(self) -> Iterator[Weights]:
         """What the checkpoint holds, by part; norms and biases count as part of the embedding."""
@@ -112,6 +115,9 @@ class Architecture(Strict):
                 yield Weights(Part.EXPERTS, block, block.repeat * every)
         if not self.borrowed_head:
             yield Weights(Part.HEAD, None, wide)
+        if self.markov:  # to the rank and back, and a weight each for the confidence in a token
+            coupled = 2 * self.vocab * self.markov + self.hidden + self.markov
+            yield Weights(Part.HEAD, None, coupled)
         yield Weights(Part.EMBEDDING, None, self._vectors + (0 if self.tied_embeddings else wide))
 
     @property

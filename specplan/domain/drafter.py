@@ -95,8 +95,8 @@ def drafter_of(model: Model) -> Drafter:
     the whole card: their memory and shapes are known, their time is not modelled.
     """
     kind = model.drafts.kind if model.drafts else "model"
-    if kind in ONE_PASS or model.architecture is None and model.speculator:
-        how = "all of its tokens in one pass" if kind in ONE_PASS else "with a stage for each token"
+    if kind in ONE_PASS or (model.architecture is None and model.speculator):
+        how = "all tokens in one pass" if kind in ONE_PASS else "with a stage for each token"
         raise Refused(
             f"{model.name} drafts {how} ({kind}), which is not priced yet",
             hint="give its cost in plain target steps, such as -d ratio:0.05",

@@ -106,6 +106,7 @@ class LatentAttention(Strict):
     """Multi-head latent attention: the cache keeps one vector of `latent` + `rope` values a token
     for all heads. `q_rank` is the width of the query's own compression, absent where it has none.
     A sparse layer reads the `top` tokens that an indexer picked: its own or an earlier layer's.
+    `inputs` are the hidden-wide vectors that queries and latent are made of.
     """
 
     heads: Width
@@ -117,12 +118,13 @@ class LatentAttention(Strict):
     qkv_bias: bool = False
     top: Count | None = None
     indexer: Indexer | None = None
+    inputs: Annotated[int, Ge(1), Le(4)] = 1
 
     def matmul_params(self, hidden: int) -> int:
         """Weights of the projections down and up, of the output, and of the indexer."""
-        query = self.heads * (self.nope + self.rope)
-        queries = self.q_rank * (hidden + query) if self.q_rank else hidden * query
-        keys = hidden * (self.latent + self.rope) + self.latent * self.heads * (
+        read, query = self.inputs * hidden, self.heads * (self.nope + self.rope)
+        queries = self.q_rank * (read + query) if self.q_rank else read * query
+        keys = read * (self.latent + self.rope) + self.latent * self.heads * (
             self.nope + self.value
         )
         index = self.indexer.matmul_params(hidden, self.q_rank or hidden) if self.indexer else 0

@@ -27,6 +27,8 @@ def _accelerator(silicon: Silicon) -> Iterator[str]:
         )
     elif kernels.basis != "measured":
         yield f"efficiency {kernels.basis}, not measured: {engine} on {name}"
+    if silicon.hardware.measured is not None:
+        yield f"shares of peaks taken off what {name} reached, which roofline takes as it is"
     if silicon.hardware.units is None:
         yield f"{name} taken to have {USUAL_UNITS} multiprocessors: its card does not say"
 

@@ -85,6 +85,8 @@ class _Pass:
             yield from self._mixer(block)
             yield from self._feed(block)
             yield self._elementwise(block)
+        if self.arch.markov:
+            yield Matmul("head", 1, self.arch.vocab, self.arch.markov, self._dtype(Part.HEAD))
         vocab = -(-self.arch.vocab // self.layout.tp)
         yield Matmul("head", 1, vocab, self.arch.hidden, self._dtype(Part.HEAD))
         passes = 1 if self.layout.draft else SAMPLER_PASSES
@@ -137,11 +139,12 @@ class _Pass:
         heads = -(-latent.heads // layout.tp)
         down = latent.latent + latent.rope
         query = heads * (latent.nope + latent.rope)
+        read = latent.inputs * hidden
         if latent.q_rank:
-            yield Matmul("qkv", count, latent.q_rank + down, hidden, dtype)
+            yield Matmul("qkv", count, latent.q_rank + down, read, dtype)
             yield Matmul("qkv", count, query, latent.q_rank, dtype)
         else:
-            yield Matmul("qkv", count, query + down, hidden, dtype)
+            yield Matmul("qkv", count, query + down, read, dtype)
         if latent.indexer:
             yield from self._index(count, latent.indexer, latent.q_rank or hidden, dtype)
         # Absorbed up-projections are batched over heads and stay in 16 bits.

@@ -12,6 +12,7 @@ from specplan.physics.assumed import assumed
 from specplan.physics.engine_round import draft_layout, target_layout
 from specplan.physics.forward import forward_terms
 from specplan.physics.silicon import Silicon
+from specplan.rules.drafters import made_for_others, unfit
 from specplan.rules.plans import uneven
 
 
@@ -76,16 +77,11 @@ def _uneven(setup: Setup) -> Iterable[str]:
 
 
 def _pairing(setup: Setup) -> Iterable[str]:
-    """A pair that no engine would run: states or tokens of one mean nothing to the other."""
-    target = setup.target.architecture
-    draft = setup.draft.model.architecture if setup.draft.model else None
-    if target and draft and draft.fuse and target.hidden != draft.hidden:
-        yield (
-            f"{setup.draft.label} joins hidden states {draft.hidden:,} wide and those of "
-            f"{setup.target.name} are {target.hidden:,}: it was made for another target"
-        )
-    if target and draft and not draft.fuse and target.vocab != draft.vocab:
-        yield (
-            f"{setup.draft.label} drafts from {draft.vocab:,} tokens and {setup.target.name} has "
-            f"{target.vocab:,}: engines want one vocabulary"
-        )
+    """A pair that no engine would run, states or tokens of one meaning nothing to the other; or one
+    that runs, with a drafter that learnt from other targets.
+    """
+    draft, target = setup.draft.model, setup.target
+    if draft is not None:
+        found = [finding.message for finding in unfit(draft, target)]
+        other = made_for_others(draft, target)
+        yield from found or filter(None, (other,))

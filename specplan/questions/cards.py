@@ -1,21 +1,23 @@
-"""All cards of a kind in a table."""
+"""All cards of a kind in a table, in order, and narrowed to those that were asked for."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from specplan.domain.answer import Answer, Basis, Column, Rows, Scalar, View, table_of
-from specplan.domain.card import Dtype, Origin
+from specplan.domain.answer import Answer, Basis, Column, Rows, Scalar, Section, View, table_of
+from specplan.domain.card import Origin
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.model import Model
 from specplan.domain.scenario import Input
-from specplan.questions.figures import known
+from specplan.errors import Refused, Where, unknown
 
 Card = TypeVar("Card", bound=Hardware | Model | Engine)
+Value = TypeVar("Value")
+Row = Mapping[str, Scalar]
 
 PACKAGED = "packaged"
 BASIS = Basis(kind="exact", says="", source="catalogue")
@@ -27,55 +29,22 @@ ORIGIN_COLUMNS = (
     Column("sha256", "", "sha256", "text", "hash of the file"),
     Column("hides", "", "hides", "text", "layer of the card of that name that this one hides"),
 )
-HARDWARE_COLUMNS = (
-    Column("name", "", "name", "text", "what to write after --hardware"),
-    Column("title", "", "accelerator", "text", "its full name"),
-    Column("vendor", "", "vendor", "text", "who makes it"),
-    Column("year", "", "year", "text", "year of launch"),
-    Column("memory", "B", "memory", "bytes", "capacity of one device"),
-    Column("memory_basis", "", "basis", "text", "whether the driver or the label says so"),
-    Column("bandwidth", "B/s", "bandwidth", "number", "peak of the device memory"),
-    Column("bf16_rate", "FLOP/s", "bf16 rate", "number", "dense peak"),
-    Column("bf16_ridge", "FLOP/B", "ridge", "number", "bf16 rate over bandwidth"),
-    *ORIGIN_COLUMNS,
-    Column("bandwidth_tb_per_s", "TB/s", "TB/s", "number", "bandwidth, for reading"),
-    Column("bf16_tflop_per_s", "TFLOP/s", "bf16 TFLOP/s", "number", "bf16 rate, for reading"),
-)
-HARDWARE_LISTED = (
-    "name",
-    "title",
-    "year",
-    "memory",
-    "bandwidth_tb_per_s",
-    "bf16_tflop_per_s",
-    "bf16_ridge",
-)
-MODEL_COLUMNS = (
-    Column("name", "", "name", "text", "what to write after --target or --draft"),
-    Column("title", "", "model", "text", "its full name"),
-    Column("family", "", "family", "text", "the generation it belongs to"),
-    Column("dtype", "", "dtype", "text", "storage type of the checkpoint"),
-    Column("layers", "", "layers", "count", "number of layers"),
-    Column("matmul_params", "", "matmul params", "count", "parameters one token multiplies"),
-    Column("stored_params", "", "stored params", "count", "parameters that occupy memory"),
-    Column("kv_bytes_per_token", "B", "KV/token", "bytes", "at 16 bits, windows ignored"),
-    Column("trained_context", "tokens", "context", "count", "tokens it was trained for"),
-    Column("window", "tokens", "window", "count", "how far its nearest-sighted layers look back"),
-    Column("window_layers", "", "layers", "count", "layers with a window"),
-    *ORIGIN_COLUMNS,
-    Column("matmul_params_b", "1e9", "matmul 1e9", "number", "matmul params, for reading"),
-    Column("stored_params_b", "1e9", "stored 1e9", "number", "stored params, for reading"),
-)
-MODELS_LISTED = (
-    "name",
-    "family",
-    "layers",
-    "matmul_params_b",
-    "stored_params_b",
-    "kv_bytes_per_token",
-    "trained_context",
-    "window",
-)
+
+
+class FromFile(Protocol):
+    """A card by name, where it was read from, and the layer of the card of its name it hides."""
+
+    @property
+    def name(self) -> str:
+        """The card's name."""
+
+    @property
+    def origin(self) -> Origin:
+        """Its file."""
+
+    @property
+    def hides(self) -> str:
+        """The layer, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,149 +55,156 @@ class Filed(Generic[Card]):
     origin: Origin
     hides: str = ""
 
+    @property
+    def name(self) -> str:
+        """The card's name."""
+        return self.card.name
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The same without the card: its figures as the row that a listing shows."""
+
+    row: Row
+    aliases: tuple[str, ...]
+    origin: Origin
+    hides: str = ""
+
+    @property
+    def name(self) -> str:
+        """The card's name."""
+        return str(self.row["name"])
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The scalars of a listing: cards in all, and how many come from each folder."""
+    """The scalars of a listing: its cards, of how many, and how many come from each folder."""
 
     cards: int
+    of: int
     layers: Mapping[str, int]
 
 
-def list_hardware(filed: Sequence[Filed[Hardware]]) -> Answer:
-    """A row for each accelerator."""
-    return listing(
-        "hardware-list",
-        filed,
-        [_hardware_row(f.card) for f in filed],
-        columns=HARDWARE_COLUMNS,
-        shown=HARDWARE_LISTED,
-        title=f"{len(filed)} accelerators",
-        caption="Dense rates; ridge: FLOP per byte from which bf16 is compute-bound.",
-    )
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Columns to sort by, the first first, and whether what is largest leads."""
 
-
-def list_models(filed: Sequence[Filed[Model]]) -> Answer:
-    """A row for each model."""
-    return listing(
-        "models-list",
-        filed,
-        [_model_row(f.card) for f in filed],
-        columns=MODEL_COLUMNS,
-        shown=MODELS_LISTED,
-        title=f"{len(filed)} models",
-        caption="KV per token at 16 bits, as long as every layer sees every token.",
-    )
+    columns: tuple[str, ...]
+    falling: bool = False
 
 
 def listing(
     command: str,
-    filed: Sequence[Filed[Card]],
-    rows: Iterable[Mapping[str, Scalar]],
+    listed: Sequence[Listed],
     *,
+    of: int,
     columns: tuple[Column, ...],
-    shown: tuple[str, ...],
+    sections: tuple[Section, ...],
     title: str,
-    caption: str,
+    caption: tuple[str, ...],
+    aside: tuple[Column, ...] = (),
 ) -> Answer:
-    """Cards of one kind, a row for each, with where each comes from."""
+    """Cards of one kind, a row for each, with where each comes from; `of` are known."""
+    layers = Counter(one.origin.layer for one in listed)
+    rows = [{**one.row, **origin_row(one)} for one in listed]
     return Answer(
         command=command,
-        value=counted(filed),
-        table=table_of(
-            columns, [{**row, **origin_row(f)} for row, f in zip(rows, filed, strict=True)]
-        ),
-        view=View(title=title, caption=(caption,), sections=(_listed(shown, filed),)),
+        value=Listing(len(listed), of, dict(sorted(layers.items()))),
+        table=table_of(columns, rows, aside),
+        view=View(title=title, caption=caption if listed else (), sections=sections),
         basis=BASIS,
-        inputs=inputs_of(filed),
-        notes=hiding_notes(filed),
+        inputs=inputs_of(listed),
+        notes=hiding_notes(listed),
     )
 
 
-def inputs_of(filed: Sequence[Filed[Card]]) -> dict[str, Input]:
+def counted(count: int, of: int, word: str) -> str:
+    """The title of a listing: "16 accelerators", "3 of 16 accelerators"."""
+    if count == of:
+        return f"{of} {word}"
+    return f"{count} of {of} {word}" if count else f"no match among {of} {word}"
+
+
+def rows_of(
+    listed: Sequence[Listed], columns: tuple[str, ...], where: str = "", mark: str = ""
+) -> Rows:
+    """The columns for people; where cards come from as soon as some are the user's."""
+    own = any(one.origin.layer != PACKAGED for one in listed)
+    shown = (*columns, "layer") if own else columns
+    return Rows(columns=shown, where=where, mark=mark, marked=shown[len(columns) - 1])
+
+
+def ordered(listed: Iterable[Listed], order: Order, *, reverse: bool = False) -> list[Listed]:
+    """The cards in an order; equal ones by name, and last those without the figure."""
+    by_name = sorted(listed, key=lambda one: one.name)
+    first = order.columns[0]
+    have = [one for one in by_name if one.row[first] is not None]
+    lack = [one for one in by_name if one.row[first] is None]
+
+    def key(one: Listed) -> tuple[tuple[bool, Scalar], ...]:
+        return tuple((one.row[c] is not None, one.row[c]) for c in order.columns)
+
+    # Equal ones keep their order either way round.
+    return sorted(have, key=key, reverse=order.falling is not reverse) + lack
+
+
+def one_of_each(
+    option: str, word: str, asked: Sequence[str], listed: Iterable[Listed], column: str
+) -> frozenset[str]:
+    """The words asked for, if each stands in the column of some card."""
+    known = {str(one.row[column]) for one in listed}
+    return among(option, word, asked, known)
+
+
+def among(option: str, word: str, asked: Sequence[str], known: Collection[str]) -> frozenset[str]:
+    """The words asked for in any case, if all are known."""
+    wanted = [text.lower() for text in asked]
+    for text in wanted:
+        if text not in known:
+            raise unknown(word, text, known, where=Where(option))
+    return frozenset(wanted)
+
+
+def at_least(row: Row, column: str, least: float | None, most: float | None = None) -> bool:
+    """Whether a figure lies within what was asked; one that is missing does not."""
+    if least is None and most is None:
+        return True
+    value = row[column]
+    if not isinstance(value, int | float):
+        return False
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def known(figure: Callable[[], Value]) -> Value | None:
+    """The figure, or None for a card that neither states nor derives it."""
+    try:
+        return figure()
+    except Refused:
+        return None
+
+
+def inputs_of(filed: Iterable[FromFile]) -> dict[str, Input]:
     """The cards that an answer rests on, by name."""
     return {
-        f.card.name: Input(value=f.card.name, origin=f.origin.path, sha256=f.origin.sha256)
-        for f in filed
+        f.name: Input(value=f.name, origin=f.origin.path, sha256=f.origin.sha256) for f in filed
     }
 
 
-def hiding_notes(filed: Sequence[Filed[Card]]) -> tuple[str, ...]:
+def hiding_notes(filed: Iterable[FromFile]) -> tuple[str, ...]:
     """A sentence for each card that stands in another's place."""
     return tuple(
-        f"{f.card.name} is read from {f.origin.path}, which hides the {f.hides} card of that name"
+        f"{f.name} is read from {f.origin.path}, which hides the {f.hides} card of that name"
         for f in filed
         if f.hides
     )
 
 
-def counted(filed: Sequence[Filed[Card]]) -> Listing:
-    """How many cards come from each folder."""
-    layers = Counter(f.origin.layer for f in filed)
-    return Listing(len(filed), dict(sorted(layers.items())))
-
-
-def _listed(columns: tuple[str, ...], filed: Sequence[Filed[Card]]) -> Rows:
-    """The columns for people; where cards come from as soon as some are the user's."""
-    own = any(f.origin.layer != PACKAGED for f in filed)
-    return Rows(columns=(*columns, "layer") if own else columns)
-
-
-def origin_row(filed: Filed[Card]) -> dict[str, Scalar]:
+def origin_row(listed: Listed) -> dict[str, Scalar]:
     """Where a card lies, as columns."""
     return {
-        "aliases": " ".join(filed.card.aliases),
-        "layer": filed.origin.layer,
-        "path": filed.origin.path,
-        "sha256": filed.origin.sha256,
-        "hides": filed.hides or None,
+        "aliases": " ".join(listed.aliases),
+        "layer": listed.origin.layer,
+        "path": listed.origin.path,
+        "sha256": listed.origin.sha256,
+        "hides": listed.hides or None,
     }
-
-
-def _hardware_row(card: Hardware) -> dict[str, Scalar]:
-    rate = card.rates.get(Dtype.BF16)
-    return {
-        "name": card.name,
-        "title": card.title,
-        "vendor": card.vendor,
-        "year": card.year,
-        "memory": card.memory,
-        "memory_basis": card.memory_basis,
-        "bandwidth": card.bandwidth,
-        "bandwidth_tb_per_s": card.bandwidth / 1e12,
-        "bf16_rate": rate,
-        "bf16_tflop_per_s": None if rate is None else rate / 1e12,
-        "bf16_ridge": None if rate is None else card.ridge(Dtype.BF16),
-    }
-
-
-def _model_row(card: Model) -> dict[str, Scalar]:
-    arch = card.architecture
-    windows = [
-        (block.attention.window, block.repeat)
-        for block in (arch.blocks if arch else ())
-        if block.attention and block.attention.window
-    ]
-    matmul, stored = known(lambda: card.active_params), known(lambda: card.checkpoint_params)
-    return {
-        "name": card.name,
-        "title": card.title,
-        "family": card.family,
-        "dtype": str(card.dtype),
-        "layers": arch.layers if arch else None,
-        "matmul_params": matmul,
-        "matmul_params_b": None if matmul is None else matmul / 1e9,
-        "stored_params": stored,
-        "stored_params_b": None if stored is None else stored / 1e9,
-        "kv_bytes_per_token": known(lambda: _kv_per_token(card)),
-        "trained_context": card.trained_context,
-        "window": min(windows)[0] if windows else None,
-        "window_layers": sum(repeat for _, repeat in windows) if windows else None,
-    }
-
-
-def _kv_per_token(card: Model) -> float:
-    """Bytes that a token leaves in cache at 16 bits: the card's figure, else derived."""
-    if card.kv_bytes_per_token is not None:
-        return card.kv_bytes_per_token
-    return sum(g.elements_per_token for g in card.kv_groups) * KV_DTYPE.bytes_per_element

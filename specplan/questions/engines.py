@@ -1,8 +1,8 @@
-"""Serving engines: all in a table, or one with its habits and the constants of its kernels."""
+"""One serving engine with its habits and the constants of its kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from itertools import zip_longest
@@ -32,25 +32,13 @@ from specplan.domain.engine import (
 )
 from specplan.questions.cards import (
     BASIS,
-    ORIGIN_COLUMNS,
     Filed,
     hiding_notes,
     inputs_of,
-    listing,
 )
 from specplan.questions.showing import from_words, papers
 from specplan.units import Unit, people
 
-LIST_COLUMNS = (
-    Column("name", "", "name", "text", "what to write after --engine"),
-    Column("title", "", "engine", "text", "its full name"),
-    Column("kind", "", "figures", "text", "a bound, an estimate, or calibrated to your data"),
-    Column("since", "", "versions from", "text", "where its card tells versions apart"),
-    Column("follows", "", "follows", "text", "the engine whose kernels stand in for its own"),
-    Column("measured", "", "measured on", "text", "accelerators whose kernels were fitted"),
-    *ORIGIN_COLUMNS,
-)
-LISTED = ("name", "kind", "since", "follows", "measured")
 CONSTANT_COLUMNS = (
     Column("gpu", "", "accelerator", "text", "card; nothing where it holds on every one"),
     Column("basis", "", "basis", "text", "measured there, scaled from another, or assumed"),
@@ -74,31 +62,6 @@ class EngineShown:
     """One engine's card."""
 
     card: Engine
-
-
-def list_engines(filed: Sequence[Filed[Engine]]) -> Answer:
-    """A row for each engine."""
-    return listing(
-        "engines-list",
-        filed,
-        [_row(f.card) for f in filed],
-        columns=LIST_COLUMNS,
-        shown=LISTED,
-        title=f"{len(filed)} engines",
-        caption="What an engine reaches on an accelerator; any other takes its stand-in's.",
-    )
-
-
-def _row(card: Engine) -> dict[str, Scalar]:
-    measured = [kernels.gpus[0] for kernels in card.kernels if kernels.basis == "measured"]
-    return {
-        "name": card.name,
-        "title": card.title,
-        "kind": card.kind,
-        "since": ", ".join(release.since for release in card.releases) or None,
-        "follows": card.follows,
-        "measured": ", ".join(measured) or None,
-    }
 
 
 def show_engine(filed: Filed[Engine], version: str | None = None) -> Answer:

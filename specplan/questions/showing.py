@@ -22,13 +22,9 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.questions.cards import BASIS, Card, Filed, hiding_notes, inputs_of
-from specplan.questions.figures import (
-    DERIVED,
-    Figure,
-    block_words,
-    hardware_figures,
-    model_figures,
-)
+from specplan.questions.figures import DERIVED, Figure, ratio
+from specplan.questions.hardware_figures import hardware_figures, price_words
+from specplan.questions.model_figures import layer_words, model_figures
 
 _HASH = 12  # characters of a sha256 that people see
 
@@ -58,12 +54,12 @@ class Cards:
 
 def show_hardware(filed: Sequence[Filed[Hardware]]) -> Answer:
     """Accelerators figure by figure, with the ridge point of each dtype."""
-    return _sheet("hardware-show", filed, hardware_figures, _missing_dtypes)
+    return _sheet("hardware-show", filed, hardware_figures, _less_certain)
 
 
 def show_models(filed: Sequence[Filed[Model]]) -> Answer:
     """Models figure by figure, with the counts that the architecture gives."""
-    return _sheet("models-show", filed, model_figures, _blocks)
+    return _sheet("models-show", filed, model_figures, layer_words)
 
 
 def _sheet(
@@ -98,11 +94,18 @@ def _shown(filed: Filed[Card], figures: list[Figure]) -> Shown:
 def _table(sheets: Mapping[str, list[Figure]]) -> Table:
     """A row for each figure that any of the cards has: its SI value, text and sources by card."""
     columns = [*FIGURE_COLUMNS]
+    first = next(iter(sheets))
     for name in sheets:
         columns += [
             Column(name, "", name, "text", "SI value"),
             Column(f"{name}:text", "", name, "text", "as people read it"),
             Column(f"{name}:sources", "", "sources", "text", "numbers of the card's sources"),
+            Column(f"{name}:weak", "", "weak", "text", "why it is less certain, if it is"),
+            *(
+                [Column(f"{name}:ratio", "", "ratio", "times", f"over {first}")]
+                if name != first
+                else []
+            ),
         ]
     rows: list[dict[str, Scalar]] = []
     for line in zip(*sheets.values(), strict=True):
@@ -117,6 +120,8 @@ def _table(sheets: Mapping[str, list[Figure]]) -> Table:
             row[name] = figure.value
             row[f"{name}:text"] = figure.text
             row[f"{name}:sources"] = figure.sources
+            row[f"{name}:weak"] = figure.weak
+            row[f"{name}:ratio"] = ratio(figure, line[0])
         rows.append(row)
     return table_of(tuple(columns), rows)
 
@@ -131,23 +136,31 @@ def _alone(filed: Filed[Card], facts: Facts) -> View:
         sections=(
             Rows(columns=("figure", f"{card.name}:text", f"{card.name}:sources")),
             facts,
+            *_prices(card),
             *papers(card),
         ),
     )
 
 
 def _together(filed: Sequence[Filed[Card]], facts: Facts) -> View:
-    """A column for each card."""
-    columns = ("figure", *(f"{f.card.name}:text" for f in filed))
+    """A column for each card, and for each but the first how its figures compare."""
+    first, *others = (f.card.name for f in filed)
+    beside = (f"{name}:{shown}" for name in others for shown in ("text", "ratio"))
     return View(
         title="Side by side",
         caption=tuple(f"{f.card.name}: {f.card.title}; {from_words(f)}" for f in filed),
         sections=(
-            Rows(columns=columns),
+            Rows(columns=("figure", f"{first}:text", *beside)),
             facts,
             Lines(("Sources and notes: show one at a time.",)),
         ),
     )
+
+
+def _prices(card: Hardware | Model | Engine) -> Iterator[Section]:
+    """What an accelerator was offered for."""
+    if isinstance(card, Hardware) and card.prices:
+        yield Lines(tuple(map(price_words, card.prices)), wrap=True)
 
 
 def from_words(filed: Filed[Card]) -> str:
@@ -175,13 +188,9 @@ def _cited(number: int, source: Source) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _missing_dtypes(card: Hardware) -> Iterator[tuple[str, str]]:
-    """Why a dtype has no rate."""
+def _less_certain(card: Hardware) -> Iterator[tuple[str, str]]:
+    """Why a figure is weak, and why a dtype has no rate."""
+    for key, reason in card.weak.items():
+        yield f"* {key.removeprefix('rates.')}", reason
     for dtype, reason in card.unsupported.items():
         yield f"no {dtype}", reason
-
-
-def _blocks(card: Model) -> Iterator[tuple[str, str]]:
-    """Equal layers, a line each."""
-    for number, block in enumerate(card.architecture.blocks if card.architecture else (), 1):
-        yield f"block {number}", block_words(block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from specplan.domain.drafter import DRAFTERS
 from specplan.domain.engine import Engine
@@ -12,6 +13,19 @@ from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
 
 Card = Hardware | Model | Engine
+
+
+class Called(Protocol):
+    """Whatever answers to names: a card, or what is written down of one."""
+
+    @property
+    def name(self) -> str:
+        """Its own."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The others."""
+
 
 _MOST_SHOWN = 3
 COUNTED = r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)"
@@ -42,8 +56,17 @@ RESERVED = Rule(
     remedy="Rename the card, or drop the alias.",
 )
 
+TWICE = Rule(
+    id="SC025",
+    level="warning",
+    title="name said twice",
+    what="An alias repeats the card's name or another alias.",
+    why="It finds nothing that the other does not; a different one was usually meant.",
+    remedy="Delete it, or write the alias that was meant.",
+)
 
-def answering(cards: Iterable[Card]) -> dict[str, list[str]]:
+
+def answering(cards: Iterable[Called]) -> dict[str, list[str]]:
     """Of cards of one kind, those that answer to each name, by their own names."""
     found: dict[str, dict[str, None]] = {}
     for card in cards:
@@ -88,7 +111,17 @@ def reserved(card: Card) -> Iterator[Finding]:
         yield Finding(RESERVED.id, RESERVED.level, message, path)
 
 
-def _names(card: Card) -> Iterator[tuple[KeyPath, str]]:
+def twice(card: Card) -> Iterator[Finding]:
+    """SC025: each alias that the card answers to anyway."""
+    seen = set()
+    for path, name in _names(card):
+        if name in seen:
+            message = f"'{name}' is a name of this card already"
+            yield Finding(TWICE.id, TWICE.level, message, path)
+        seen.add(name)
+
+
+def _names(card: Called) -> Iterator[tuple[KeyPath, str]]:
     """The name and the aliases, each with its place."""
     yield ("name",), card.name
     yield from ((("aliases", number), alias) for number, alias in enumerate(card.aliases))

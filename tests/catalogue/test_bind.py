@@ -230,7 +230,7 @@ QUANTITIES = [
         "bf16: 100 TFLOP/s",
         "bf16: 989",
         (
-            "f.yaml:6:9: bf16 989 is implausible; expected 1e+11 to 1e+17 FLOP/s; "
+            "f.yaml:6:9: bf16 989 is implausible; expected 1e+09 to 1e+17 FLOP/s; "
             "989 looks like TFLOP/s; write 989 TFLOP/s"
         ),
     ),

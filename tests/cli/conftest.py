@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from abacus import Abacus
 from typed import OUTSIDE
+
+from specplan.importers.probe import choose
 
 
 @pytest.fixture(autouse=True)
@@ -15,3 +18,9 @@ def _alone(tmp_path, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _abacus(monkeypatch):
+    """What is probed is a machine that always takes as long."""
+    monkeypatch.setattr(choose, "bench_of", lambda _device: Abacus())

@@ -63,7 +63,7 @@ def test_help_lists_the_section(capsys):
     _, _, section = out.partition("Catalogue:\n")
     rows = dict(line.split(maxsplit=1) for line in section.split("\n\n")[0].splitlines())
     assert rows == {
-        "hardware": "Accelerators: list, show.",
+        "hardware": "Accelerators: list, show, probe.",
         "models": "Models and drafters: list, show.",
         "engines": "Serving engines: list, show.",
         "schema": "JSON Schema of a kind of file, such as plan, model or engine.",
@@ -96,19 +96,22 @@ def test_a_noun_alone_asks_what_to_do(capsys, noun):
     )
 
 
-@pytest.mark.parametrize(
-    ("noun", "rows", "first"),
-    [("hardware", 16, "a100-sxm-40gb"), ("models", 41, "deepseek-r1")],
-)
-def test_lists(capsys, noun, rows, first):
+PACKAGED = {
+    noun: len(list((Path(specplan.__file__).parents[1] / noun).glob("*.yaml")))
+    for noun in ("hardware", "models")
+}
+
+
+@pytest.mark.parametrize(("noun", "rows"), PACKAGED.items())
+def test_lists(capsys, noun, rows):
     code, out, err = typed(capsys, noun, "list")
     assert (code, err) == (0, "")
-    assert out.splitlines()[4].split()[0] == first
+    assert out.splitlines()[4].split()[0] == "name"
     code, out, err = typed(capsys, noun, "list", "-f", "json")
     found = json.loads(out)
     assert (code, err, len(found["rows"])) == (0, "", rows)
     assert found["schema"] == f"specplan.{noun}-list/1"
-    assert found["answer"] == {"cards": rows, "layers": {"packaged": rows}}
+    assert found["answer"] == {"cards": rows, "of": rows, "layers": {"packaged": rows}}
     assert found["basis"]["kind"] == "exact"
     code, out, _ = typed(capsys, noun, "list", "-f", "csv")
     assert len(list(csv.DictReader(out.splitlines()))) == rows
@@ -118,6 +121,113 @@ def test_json_is_si(capsys):
     _, out, _ = typed(capsys, "hardware", "list", "-f", "json")
     row = next(r for r in json.loads(out)["rows"] if r["name"] == "l4")
     assert (row["bandwidth"], row["bf16_rate"], row["memory"]) == (300e9, 121e12, 23034 * 2**20)
+
+
+def names(capsys, *words: str) -> list[str]:
+    """The names that a list in JSON has."""
+    code, out, err = typed(capsys, *words, "-f", "json")
+    assert (code, err) == (0, "")
+    return [row["name"] for row in json.loads(out)["rows"]]
+
+
+def test_hardware_is_narrowed_and_ordered(capsys):
+    words = ("hardware", "list", "--vendor", "nvidia,AMD", "--supports", "fp8")
+    found = names(capsys, *words, "--min-memory", "140GB", "--sort", "bandwidth")
+    assert {"h200-sxm", "mi300x", "b200-sxm"} <= set(found)
+    assert not {"h100-sxm", "a100-sxm-80gb", "l40s"} & set(found)
+    assert found.index("b200-sxm") < found.index("mi300x") < found.index("h200-sxm")
+    turned = names(capsys, *words, "--min-memory", "140GB", "--sort", "bandwidth", "--reverse")
+    assert set(turned) == set(found)
+    assert turned.index("h200-sxm") < turned.index("mi300x")
+    both = names(capsys, "hardware", "list", "--supports", "fp8", "--supports", "int4")
+    assert both == names(capsys, "hardware", "list", "--supports", "fp8,int4")
+    assert "rtx-4090" in both
+    assert "h100-sxm" not in both
+
+
+@pytest.mark.parametrize(
+    ("years", "inside", "outside"),
+    [
+        ("2022", {"h100-sxm"}, {"h200-sxm", "a100-sxm-40gb"}),
+        ("2024:", {"h200-sxm", "b300-sxm"}, {"h100-sxm"}),
+        (":2022", {"h100-sxm", "a100-sxm-40gb"}, {"h200-sxm"}),
+        ("2020:2023", {"h100-sxm", "a100-sxm-40gb", "l4"}, {"h200-sxm"}),
+    ],
+)
+def test_years(capsys, years, inside, outside):
+    found = set(names(capsys, "hardware", "list", "--year", years))
+    assert inside <= found
+    assert not outside & found
+
+
+def test_models_are_narrowed_and_ordered(capsys):
+    words = ("models", "list", "--kind", "moe", "--max-params", "130B", "--min-context", "64k")
+    found = names(capsys, *words, "--sort", "params")
+    assert {"gpt-oss-120b", "gpt-oss-20b", "qwen3-next-80b-a3b"} <= set(found)
+    assert not {"kimi-k2", "llama-3.1-8b", "qwen3-30b-a3b"} & set(found)
+    assert found.index("gpt-oss-120b") < found.index("gpt-oss-20b")
+    assert set(names(capsys, "models", "list", "--family", "gemma-3,gemma-2")) >= {
+        "gemma-2-2b",
+        "gemma-3-27b",
+    }
+
+
+HEAD = """\
+schema: model/1
+name: {name}
+title: A head
+family: acme
+trained_context: 4096
+medusa: {{hidden: 4096, vocab: 128256, heads: 4}}
+drafts: {{kind: medusa, targets: [llama-3-8b]}}
+sources: {{of: [medusa, trained_context], kind: published, cite: it}}
+"""
+
+
+@pytest.mark.parametrize("target", ["llama-3-8b", "Meta-Llama-3-8B", "meta-llama/Llama-3-8B"])
+def test_what_drafts_for_a_target(capsys, tmp_path, target):
+    put(tmp_path / "specplan.d", "head", HEAD)
+    found = names(capsys, "models", "list", "--for", target)
+    assert "head" in found
+    assert "llama-3.2-3b" not in found
+    kinds = names(capsys, "models", "list", "--kind", "medusa", "--family", "acme")
+    assert kinds == ["head"]
+    assert names(capsys, "models", "list", "--for", "mistral-7b-v0.1", "--family", "acme") == []
+
+
+def test_no_match_is_said_in_one_line(capsys):
+    words = ("hardware", "list", "--vendor", "apple", "--supports", "fp8")
+    count = PACKAGED["hardware"]
+    assert typed(capsys, *words) == (0, f"no match among {count} accelerators\n", "")
+    code, out, err = typed(capsys, *words, "-f", "json")
+    found = json.loads(out)
+    assert (code, err, found["rows"]) == (0, "", [])
+    assert found["answer"] == {"cards": 0, "of": count, "layers": {}}
+
+
+def test_a_copy_of_a_packaged_card_and_an_edited_one(capsys, tmp_path):
+    packaged = Path(specplan.__file__).parents[1] / "hardware"
+    folder = tmp_path / "specplan.d"
+    folder.mkdir()
+    for name in ("l4", "l40s"):
+        (folder / f"{name}.yaml").write_bytes((packaged / f"{name}.yaml").read_bytes())
+    edited = (packaged / "l40s.yaml").read_text("utf-8").replace("864 GB/s", "865 GB/s")
+    (folder / "l40s.yaml").write_text(edited, "utf-8")
+    _, out, _ = typed(capsys, "hardware", "list", "-f", "json", "-q")
+    rows = {row["name"]: row for row in json.loads(out)["rows"]}
+    assert (rows["l4"]["layer"], rows["l4"]["hides"]) == ("./specplan.d", "packaged")
+    assert rows["l4"]["bandwidth"] == 300e9
+    assert (rows["l40s"]["bandwidth"], rows["l40s"]["layer"]) == (865e9, "./specplan.d")
+
+
+def test_show_compares(capsys):
+    code, out, err = typed(capsys, "hardware", "show", "h100", "h200")
+    assert (code, err) == (0, "")
+    (line,) = (line for line in out.splitlines() if line.startswith("bandwidth  "))
+    assert line.split()[1:] == ["3.35", "TB/s", "4.8", "TB/s", "1.43x"]
+    _, out, _ = typed(capsys, "hardware", "show", "h100", "h200", "-f", "json")
+    row = next(r for r in json.loads(out)["rows"] if r["key"] == "bandwidth")
+    assert row["h200-sxm:ratio"] == 4.8e12 / 3.35e12
 
 
 def test_show_by_alias_once(capsys):
@@ -179,7 +289,7 @@ def test_a_list_has_all_cards_but_the_broken_which_it_names(capsys, tmp_path, qu
     code, out, err = typed(capsys, "hardware", "list", "-f", "json", *quiet)
     assert code == 2
     names = [row["name"] for row in json.loads(out)["rows"]]
-    assert (len(names), "mine" in names) == (17, True)
+    assert (len(names), "mine" in names) == (PACKAGED["hardware"] + 1, True)
     new = f"specplan: {Path('specplan.d', 'new.yaml')}:1:9: schema is 'hardware/2'"
     assert err.splitlines() == [f"{BROKEN} 'vendor'?", f"{new}; expected 'hardware/1'"]
     assert typed(capsys, "models", "list", "-f", "csv")[::2] == (0, "")
@@ -207,6 +317,65 @@ def test_sources_are_wrapped_for_people_and_whole_for_machines(capsys):
         (("models", "show", "lama-3-8b"), "unknown model 'lama-3-8b'; did you mean 'llama-3-8b'?"),
         (("models", "show", "h100.yaml"), "h100.yaml: no such file"),
         (("hardware", "list", "--catalogue", "no"), "--catalogue: no folder 'no'"),
+        (
+            ("hardware", "list", "--vendor", "nvida"),
+            "--vendor: unknown vendor 'nvida'; did you mean 'nvidia'?",
+        ),
+        (
+            ("hardware", "list", "--supports", "fp9"),
+            "--supports: unknown dtype 'fp9'; did you mean 'fp8'?",
+        ),
+        (
+            ("hardware", "list", "--min-memory", "80"),
+            "--min-memory: '80' has no unit; 80 looks like GiB or GB; write the unit",
+        ),
+        (
+            ("hardware", "list", "--min-bandwidth", "3TBps"),
+            "--min-bandwidth: '3TBps' has an unknown unit 'TBps'; "
+            "expected a quantity such as 3.35 TB/s; did you mean '3 TB/s'?",
+        ),
+        (
+            ("hardware", "list", "--status", "anounced"),
+            "--status: unknown status 'anounced'; did you mean 'announced'?",
+        ),
+        (
+            ("hardware", "list", "--sort", "-memory"),
+            "--sort: unknown order '-memory'; did you mean 'memory'?",
+        ),
+        (
+            ("hardware", "list", "--year", "2025:2023"),
+            "--year: the years 2025:2023 fall; write 2023:2025",
+        ),
+        (
+            ("hardware", "list", "--year", "soon"),
+            "--year: 'soon' is no year; expected 2023, 2023: or 2020:2023",
+        ),
+        (
+            ("models", "list", "--kind", "hybird"),
+            "--kind: unknown kind 'hybird'; did you mean 'hybrid'?",
+        ),
+        (
+            ("models", "list", "--min-params", "70"),
+            "--min-params: 70 parameters are no model; "
+            "expected parameters such as 70B, 500M or 8e9; write 70B",
+        ),
+        (
+            ("models", "list", "--max-params", "big"),
+            "--max-params: 'big' is no number of parameters; "
+            "expected parameters such as 70B, 500M or 8e9",
+        ),
+        (
+            ("models", "list", "--min-context", "1k,2k"),
+            "--min-context: one number, not 2; expected such as 128k",
+        ),
+        (
+            ("models", "list", "--for", "lama-3-8b"),
+            "--for: unknown model 'lama-3-8b'; did you mean 'llama-3-8b'?",
+        ),
+        (
+            ("models", "list", "--family", "gema-3"),
+            "--family: unknown family 'gema-3'; did you mean 'gemma-3'?",
+        ),
         (("schema", "plans"), "unknown kind 'plans'; did you mean 'plan'?"),
         (
             ("schema", "zzz"),

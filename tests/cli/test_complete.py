@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 import rich
@@ -13,7 +14,10 @@ from typed import ROOT, answered, environment, finished
 
 from specplan.cli import complete
 from specplan.domain.drafter import DRAFTERS
+from specplan.domain.heads import Kind
 from specplan.physics.rule import Bug
+from specplan.questions import hardware_list, models_list
+from specplan.questions.kinds import KINDS
 from specplan.questions.weigh import Objective
 
 HEAVY = ("numpy", "yaml", "rich", "specplan.physics", "specplan.questions")
@@ -55,24 +59,33 @@ def offered(capsys, monkeypatch) -> Callable[[str], list[str]]:
     return ask
 
 
-def stems(kind: str) -> set[str]:
-    return {p.stem for p in (ROOT / kind).glob("*.yaml")}
+def stems(kind: str, start: str = "") -> set[str]:
+    return {p.stem for p in (ROOT / kind).glob(f"{start}*.yaml")}
 
 
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
         ("specplan sweep -g ", stems("hardware")),
-        ("specplan sweep -g h1", {"h100-pcie", "h100-sxm"}),
-        ("specplan sweep -g l4,h200", {"l4,h200-sxm"}),
-        ("specplan memory --target qwen3-", {s for s in stems("models") if s.startswith("qwen3-")}),
+        ("specplan sweep -g h1", stems("hardware", "h1")),
+        ("specplan sweep -g l4,h200", {f"l4,{s}" for s in stems("hardware", "h200")}),
+        ("specplan memory --target qwen3-", stems("models", "qwen3-")),
         ("specplan best-k -d ", {"free", "none", "ratio:"} | stems("models")),
-        ("specplan hardware show b2", {"b200-sxm"}),
-        ("specplan models show gemma-3", {"gemma-3-27b"}),
+        ("specplan hardware show b2", stems("hardware", "b2")),
+        ("specplan models show gemma-3", stems("models", "gemma-3")),
         ("specplan sweep -f ma", {"markdown"}),
+        ("specplan hardware list --vendor nv", {"nvidia"}),
+        ("specplan hardware list --vendor amd,nv", {"amd,nvidia"}),
+        ("specplan hardware list --supports fp8,fp", {f"fp8,fp{bits}" for bits in (32, 16, 8, 4)}),
+        ("specplan hardware list --status a", {"available", "announced"}),
+        ("specplan hardware list --sort r", {"rate", "ridge"}),
+        ("specplan models list --kind m", {"moe", "mla", "mtp", "medusa", "mlp-speculator"}),
+        ("specplan models list --family minimax-m2", {"minimax-m2"}),
+        ("specplan models list --sort k", {"kv"}),
+        ("specplan models list --for gemma-3-27", stems("models", "gemma-3-27")),
         ("specplan sweep --kv-dtype fp", {"fp32", "fp16", "fp8", "fp4"}),
         ("specplan best-k --objective ", {"latency", "throughput", "cost"}),
-        ("specplan best-k -e r", {"roofline"}),
+        ("specplan best-k -e r", stems("engines", "r")),
         ("specplan best-k -k ", {"best", "gate"}),
         ("specplan sweep --color ", {"auto", "always", "never"}),
         ("specplan exactness --plant s", {"stale-draft"}),
@@ -80,7 +93,10 @@ def stems(kind: str) -> set[str]:
         ("specplan ha", {"hardware"}),
         ("specplan hardware s", {"show"}),
         ("specplan sweep --draft-", {"--draft-tp", "--draft-dtype"}),
-        ("specplan sweep --k-max x -t gemma-3", {"gemma-3-27b"}),  # mistakes before do not matter
+        (
+            "specplan sweep --k-max x -t gemma-3",
+            stems("models", "gemma-3"),
+        ),  # mistakes before do not matter
     ],
 )
 def test_what_is_offered(offered, typed, expected):
@@ -96,7 +112,11 @@ def test_the_misspelt_option_is_not_offered(offered):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.parametrize(
     ("typed", "expected"),
-    [("specplan best", "best-k"), ("specplan sweep -d llama-2-7", "llama-2-7b")],
+    [
+        ("specplan best", "best-k"),
+        ("specplan sweep -d llama-2-7", "llama-2-7b"),
+        ("specplan hardware list --vendor goog", "google"),
+    ],
 )
 def test_nothing_heavy_is_loaded_for_it(tmp_path, shell, typed, expected):
     done = subprocess.run(
@@ -124,7 +144,7 @@ def test_cards_of_ones_own(offered, tmp_path):
 
 
 def test_a_folder_that_is_none_leaves_the_packaged_cards(offered):
-    assert offered("specplan sweep --catalogue nowhere -g h2") == ["h200-sxm"]
+    assert set(offered("specplan sweep --catalogue nowhere -g h2")) == stems("hardware", "h2")
 
 
 def test_a_shell_that_says_nothing_is_told_nothing(tmp_path):
@@ -135,6 +155,11 @@ def test_a_shell_that_says_nothing_is_told_nothing(tmp_path):
 def test_closed_sets_are_those_of_the_program():
     assert list(complete.OBJECTIVES) == list(Objective)
     assert list(complete.BUGS) == list(Bug)
+    assert complete.STATUSES == hardware_list.STATUSES
+    assert list(complete.HARDWARE_SORTS) == list(hardware_list.SORTS)
+    assert list(complete.MODEL_SORTS) == list(models_list.SORTS)
+    assert list(complete.KINDS) == list(KINDS)
+    assert set(KINDS) >= {*get_args(Kind)} - {"model"}
     assert set(DRAFTERS) == {"free", "none", "ratio"}
 
 

@@ -64,8 +64,8 @@ MIX_FORM = "expected WEIGHT,KEY=VALUE,... such as 3,alpha=0.8,context=2k"
             "leave it out, here or in the parts",
         ),
         (
-            f"best-k {PAIR} -a 0.7 --draft-dtype fp32",
-            "--draft-dtype: h100-sxm has no rate for fp32 weights; its card has rates for bf16, "
+            f"best-k {PAIR} -g h800 -a 0.7 --draft-dtype fp32",
+            "--draft-dtype: h800-sxm has no rate for fp32 weights; its card has rates for bf16, "
             "fp16, fp8, int8; choose another dtype",
         ),
         (
@@ -127,10 +127,10 @@ def test_a_drafter_stored_in_what_no_rate_is_for_is_told_its_own_flag(tmp_path, 
     card = tmp_path / "wide.yaml"
     renamed = text.replace("name: llama-3.2-1b", "name: wide").replace("dtype: bf16", "dtype: fp32")
     card.write_text(renamed)
-    said = answered(capsys, ["best-k", *f"-t llama-3-8b -d {card} -g h100 -a 0.7".split()])
+    said = answered(capsys, ["best-k", *f"-t llama-3-8b -d {card} -g h800 -a 0.7".split()])
     assert said.code == 2
     assert said.err == (
-        "specplan: --draft: h100-sxm has no rate for fp32 weights; its card has rates for bf16, "
+        "specplan: --draft: h800-sxm has no rate for fp32 weights; its card has rates for bf16, "
         "fp16, fp8, int8; choose another dtype with --draft-dtype\n"
     )
 

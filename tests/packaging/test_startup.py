@@ -75,11 +75,26 @@ def test_a_mistake_is_said_before_anything_is_loaded(tmp_path):
     assert not modules & HEAVY
 
 
-@pytest.mark.parametrize("line", ["sweep -q", "hardware list -q"])
+@pytest.mark.parametrize("line", ["sweep -q", "hardware show h100 -q"])
 def test_an_answer_in_a_pipe_loads_only_what_it_needs(tmp_path, line):
     modules = loaded(tmp_path, line)
     assert "yaml" in modules
     assert not modules & (NOT_OURS | {"rich"})
+
+
+LISTS = (
+    "hardware list -q",
+    "hardware list -q --vendor nvidia,amd --supports fp8 --min-memory 80GB --sort rate",
+    "models list -q",
+    "models list -q --kind moe --min-params 8B --min-context 32k",
+    "engines list -q",
+)
+
+
+@pytest.mark.parametrize("line", LISTS)
+def test_a_list_of_packaged_cards_parses_none(tmp_path, line):
+    modules = loaded(tmp_path, line)
+    assert not modules & (NOT_OURS | {"rich", "yaml", "numpy", "specplan.catalogue.store"})
 
 
 def test_a_table_loads_of_rich_what_it_needs(tmp_path):

@@ -12,12 +12,18 @@ from specplan.catalogue.store import Catalogue
 from specplan.domain.answer import Answer, Facts, Lines, Rows
 from specplan.domain.card import Dtype, Origin, Source
 from specplan.domain.engine import Engine
-from specplan.domain.hardware import Hardware
-from specplan.domain.layers import Block, Experts, Recurrent
+from specplan.domain.hardware import Hardware, Price
+from specplan.domain.heads import Drafts, MedusaHeads
+from specplan.domain.layers import Block, Experts
+from specplan.domain.mixers import Recurrent
 from specplan.domain.model import Model
-from specplan.questions.cards import Filed, list_hardware, list_models
-from specplan.questions.engines import list_engines
-from specplan.questions.figures import block_words
+from specplan.errors import UnknownName
+from specplan.questions.cards import Filed, Listed
+from specplan.questions.engines_list import engine_row, list_engines
+from specplan.questions.hardware_list import HardwareAsked, hardware_row, list_hardware
+from specplan.questions.kinds import KINDS, is_head, kinds_of
+from specplan.questions.model_figures import block_words
+from specplan.questions.models_list import ModelsAsked, list_models, model_row
 from specplan.questions.showing import show_hardware, show_models
 from specplan.render import renderer
 from specplan.render.look import Look
@@ -39,6 +45,17 @@ def lm(name: str) -> Filed[Model]:
 def engine(name: str) -> Filed[Engine]:
     loaded = STORE.engine(name)
     return Filed(loaded.card, loaded.origin)
+
+
+ROWS = {Hardware: hardware_row, Model: model_row, Engine: engine_row}
+
+
+def listed(*filed: Filed) -> list[Listed]:
+    """The cards as a listing takes them."""
+    return [
+        Listed(ROWS[type(f.card)](f.card), f.card.aliases, f.origin, f.hides)  # type: ignore[operator]
+        for f in filed
+    ]
 
 
 def records(answer: Answer, key: str) -> dict:
@@ -69,13 +86,14 @@ PLANNING = Filed(
 
 
 def test_hardware_list():
-    answer = list_hardware([H100, MI300X])
+    answer = list_hardware(listed(H100, MI300X))
     row = records(answer, "name")["h100-sxm"]
     assert row["bandwidth"] == 3.35e12
     assert row["bf16_rate"] == 989e12
     assert row["memory"] == 81559 * 2**20
-    assert row["bf16_ridge"] == pytest.approx(989 / 3.35, rel=1e-15)
-    assert row["aliases"] == "h100 h100-sxm5 h100-sxm5-80gb"
+    assert row["ridge"] == pytest.approx(989 / 3.35, rel=1e-15)
+    assert row["aliases"].split() == list(H100.card.aliases)
+    assert "h100" in H100.card.aliases
     assert (row["layer"], row["hides"]) == ("packaged", None)
     assert row["sha256"] == H100.origin.sha256
     assert answer.value.cards == 2
@@ -85,20 +103,129 @@ def test_hardware_list():
 
 
 def test_every_row_has_every_column():
-    for answer in (list_hardware([H100]), list_models([LLAMA, PLANNING])):
+    for answer in (list_hardware(listed(H100)), list_models(listed(LLAMA, PLANNING))):
         names = [column.name for column in answer.table.columns]
         assert len(set(names)) == len(names)
         assert all(list(record) == names for record in answer.table.records())
 
 
-def test_a_card_without_bf16_is_listed():
-    card = replace(H100.card, name="old", rates={Dtype.FP16: 125e12})
-    row = next(list_hardware([Filed(card, H100.origin)]).table.records())
-    assert (row["bf16_rate"], row["bf16_ridge"], row["bf16_tflop_per_s"]) == (None, None, None)
+def test_what_stands_in_for_bf16_is_listed():
+    old = replace(H100.card, name="old", rates={Dtype.FP16: 125e12})
+    none = replace(H100.card, name="none", rates={Dtype.INT8: 125e12})
+    answer = list_hardware(listed(H100, Filed(old, H100.origin), Filed(none, H100.origin)))
+    rows = records(answer, "name")
+    assert (rows["old"]["bf16_rate"], rows["old"]["rate"]) == (None, 125e12)
+    assert (rows["old"]["rate_dtype"], rows["old"]["ridge"]) == ("fp16", 125e12 / 3.35e12)
+    assert (rows["none"]["rate"], rows["none"]["rate_dtype"], rows["none"]["ridge"]) == (None,) * 3
+    assert "rate_dtype" in answer.view.sections[0].columns
+    assert "rate_dtype" not in list_hardware(listed(H100)).view.sections[0].columns
+
+
+def test_a_row_of_hardware_has_all_that_the_card_has():
+    price = Price(usd_per_hour=3.0, provider="acme", read="2026-01-02", cite="a page")
+    spot = replace(price, usd_per_hour=1.5, kind="spot")
+    cheaper = replace(price, usd_per_hour=2.5, provider="other")
+    card = replace(
+        H100.card,
+        weak={"tdp": "nobody says", "rates.bf16": "a guess"},
+        prices=(price, spot, cheaper),
+    )
+    answer = list_hardware(listed(Filed(card, H100.origin)))
+    (row,) = answer.table.records()
+    assert (row["fp8_rate"], row["fp4_rate"], row["int8_rate"]) == (1979e12, None, 1979e12)
+    assert (row["l2"], row["link"], row["tdp"], row["units"]) == (50 * 2**20, 450e9, 700, 132)
+    assert (row["usd_per_hour"], row["usd_from"]) == (2.5, "other, 2026-01-02")
+    assert row["prices"].split("; ")[1] == "1.5 acme (spot, 2026-01-02)"
+    assert row["weak"] == "tdp: nobody says; rates.bf16: a guess"
+    text = written(answer, "plain")
+    assert "  295*" in text
+    assert "*: from a less certain figure." in text
+
+
+def test_a_weak_figure_that_the_ridge_does_not_rest_on_is_no_star():
+    card = replace(H100.card, weak={"tdp": "nobody says"})
+    assert "*" not in written(list_hardware(listed(Filed(card, H100.origin))), "plain")
+
+
+MADE = [
+    replace(H100.card, name="a-old", vendor="acme", year=2019, bandwidth=1e12, tdp=None),
+    replace(H100.card, name="b-new", year=2025, memory=200e9, rates={Dtype.BF16: 2e15}),
+    replace(H100.card, name="c-next", year=2026, status="announced", bandwidth=9e12),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (HardwareAsked(), ["a-old", "b-new", "c-next"]),
+        (HardwareAsked(vendors=("NVIDIA",)), ["b-new", "c-next"]),
+        (HardwareAsked(vendors=("nvidia", "acme"), supports=(Dtype.FP8,)), ["a-old", "c-next"]),
+        (HardwareAsked(supports=(Dtype.FP8, Dtype.FP4)), []),
+        (HardwareAsked(memory=200e9), ["b-new"]),
+        (HardwareAsked(bandwidth=3.35e12), ["b-new", "c-next"]),
+        (HardwareAsked(status=("announced",)), ["c-next"]),
+        (HardwareAsked(since=2025), ["b-new", "c-next"]),
+        (HardwareAsked(since=2019, until=2025), ["a-old", "b-new"]),
+        (HardwareAsked(sort="bandwidth"), ["c-next", "b-new", "a-old"]),
+        (HardwareAsked(sort="bandwidth", reverse=True), ["a-old", "b-new", "c-next"]),
+        (HardwareAsked(sort="name", reverse=True), ["c-next", "b-new", "a-old"]),
+        (HardwareAsked(sort="tdp"), ["b-new", "c-next", "a-old"]),
+        (HardwareAsked(sort="tdp", reverse=True), ["b-new", "c-next", "a-old"]),
+        (HardwareAsked(sort="fp8"), ["a-old", "c-next", "b-new"]),
+        (HardwareAsked(sort="price"), ["a-old", "b-new", "c-next"]),
+    ],
+)
+def test_hardware_that_was_asked_for(asked, names):
+    answer = list_hardware(listed(*(Filed(card, H100.origin) for card in MADE)), asked)
+    assert [row["name"] for row in answer.table.records()] == names
+    assert (answer.value.cards, answer.value.of) == (len(names), 3)
+    assert list(answer.inputs) == names
+
+
+def test_what_is_announced_stands_apart():
+    text = written(list_hardware(listed(*(Filed(card, H100.origin) for card in MADE))), "plain")
+    before, _, after = text.partition("\nAnnounced only:\n")
+    assert ("a-old" in before, "c-next" in before, "c-next" in after) == (True, False, True)
+
+
+def test_no_match_is_one_line():
+    answer = list_hardware(listed(H100), HardwareAsked(memory=1e13))
+    assert written(answer, "plain") == "no match among 1 accelerators\n"
+    assert json.loads(written(answer, "json"))["rows"] == []
+    assert len(written(answer, "csv").splitlines()) == 1
+    assert answer.ok
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda: list_hardware(listed(H100), HardwareAsked(vendors=("nvida",))),
+            "--vendor: unknown vendor 'nvida'; did you mean 'nvidia'?",
+        ),
+        (
+            lambda: list_hardware(listed(H100), HardwareAsked(status=("soon",))),
+            "--status: unknown status 'soon'; expected one of announced, available",
+        ),
+        (
+            lambda: list_models(listed(LLAMA), ModelsAsked(kinds=("mixture",))),
+            "--kind: unknown kind 'mixture'; expected one of block, dense, draft-model, drafter, "
+            "eagle, eagle3, hybrid, medusa, mla, mlp-speculator, moe, mtp, ...",
+        ),
+        (
+            lambda: list_models(listed(LLAMA), ModelsAsked(families=("llama",))),
+            "--family: unknown family 'llama'; did you mean 'llama-3'?",
+        ),
+    ],
+)
+def test_words_that_no_card_has(ask, message):
+    with pytest.raises(UnknownName) as caught:
+        ask()
+    assert str(caught.value) == message
 
 
 def test_models_list():
-    rows = records(list_models([LLAMA, GEMMA, PLANNING]), "name")
+    rows = records(list_models(listed(LLAMA, GEMMA, PLANNING)), "name")
     llama, gemma, planning = rows["llama-3-8b"], rows["gemma-3-27b"], rows["planning"]
     assert (llama["matmul_params"], llama["stored_params"]) == (7.5e9, 8_030_261_248)
     assert (llama["kv_bytes_per_token"], llama["layers"]) == (131072, 32)
@@ -107,29 +234,84 @@ def test_models_list():
     assert gemma["kv_bytes_per_token"] == 62 * 8192
     assert (gemma["window"], gemma["window_layers"]) == (1024, 52)
     assert (planning["matmul_params"], planning["stored_params"]) == (7.5e9, None)
+    assert (llama["kinds"], gemma["kinds"], planning["kinds"]) == (
+        "dense",
+        "dense sliding",
+        "dense",
+    )
     assert (planning["layers"], planning["layer"], planning["hides"]) == (None, "mine", "packaged")
 
 
 def test_kv_per_token_is_derived_where_it_is_not_stated():
     card = replace(GEMMA.card, kv_bytes_per_token=None)
-    row = next(list_models([Filed(card, GEMMA.origin)]).table.records())
+    row = next(list_models(listed(Filed(card, GEMMA.origin))).table.records())
     assert row["kv_bytes_per_token"] == 62 * 8192
 
 
+def drafts(name: str, kind: str, *targets: str, **more: object) -> Model:
+    return replace(SMALL.card, name=name, drafts=Drafts(kind=kind, targets=targets), **more)
+
+
+def test_kinds_of_drafters():
+    head = drafts("head", "eagle3", "llama-3-8b")
+    small = drafts("small", "model")
+    assert (kinds_of(head), is_head(head)) == (("drafter", "eagle3"), True)
+    assert (kinds_of(small), is_head(small)) == (("dense", "drafter", "draft-model"), False)
+    heads = replace(SMALL.card, architecture=None, medusa=MedusaHeads(hidden=8, vocab=9, heads=2))
+    assert (kinds_of(heads), is_head(heads)) == (("drafter", "medusa"), True)
+    arch = SMALL.card.architecture
+    assert arch is not None
+    joined = replace(SMALL.card, architecture=replace(arch, fuse=3))
+    assert (kinds_of(joined), is_head(joined)) == (("drafter",), True)
+
+
+def test_every_packaged_model_is_of_some_kind():
+    found = {kind for loaded in STORE.every(Model) for kind in kinds_of(loaded.card)}
+    assert found >= {"dense", "moe", "mla", "sliding", "hybrid", "drafter"}
+    assert found <= set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        (ModelsAsked(), ["gemma-3-27b", "head", "llama-3-8b", "planning"]),
+        (ModelsAsked(kinds=("sliding", "drafter")), ["gemma-3-27b", "head"]),
+        (ModelsAsked(kinds=("dense",)), ["gemma-3-27b", "llama-3-8b", "planning"]),
+        (ModelsAsked(families=("llama-3", "acme")), ["llama-3-8b", "planning"]),
+        (ModelsAsked(least_params=8e9), ["gemma-3-27b", "llama-3-8b"]),
+        (ModelsAsked(least_params=1e9, most_params=9e9), ["head", "llama-3-8b"]),
+        (ModelsAsked(context=131072), ["gemma-3-27b", "head"]),
+        (ModelsAsked(target=("other", "llama-3-8b")), ["head"]),
+        (ModelsAsked(target=("gemma-3-27b",)), []),
+        (ModelsAsked(sort="params"), ["gemma-3-27b", "llama-3-8b", "head", "planning"]),
+        (ModelsAsked(sort="kv", reverse=True), ["head", "llama-3-8b", "planning", "gemma-3-27b"]),
+        (ModelsAsked(sort="family"), ["planning", "gemma-3-27b", "llama-3-8b", "head"]),
+    ],
+)
+def test_models_that_were_asked_for(asked, names):
+    head = Filed(drafts("head", "eagle3", "llama-3-8b", "llama-3.1-8b"), SMALL.origin)
+    answer = list_models(listed(LLAMA, GEMMA, PLANNING, head), asked)
+    rows = list(answer.table.records())
+    assert [row["name"] for row in rows] == names
+    if "head" in names:
+        shown = written(answer, "plain").splitlines()[-1]
+        assert shown.split()[:4] == ["head", "eagle3", "llama-3-8b", "+1"]
+
+
 def test_lists_are_at_most_100_wide():
-    everything = (
-        list_hardware([gpu(name) for name in STORE.entries("hardware")]),
-        list_models([lm(name) for name in STORE.entries("models")]),
-        list_engines([engine(name) for name in STORE.entries("engines")]),
-    )
-    for answer in everything:
+    everything = {
+        "accelerators": list_hardware(listed(*(gpu(n) for n in STORE.entries("hardware")))),
+        "models": list_models(listed(*(lm(n) for n in STORE.entries("models")))),
+        "engines": list_engines(listed(*(engine(n) for n in STORE.entries("engines")))),
+    }
+    for word, answer in everything.items():
         lines = written(answer, "plain").splitlines()
         assert max(map(len, lines)) <= 100
-        assert lines[0] in {"16 accelerators", "41 models", "6 engines"}
+        assert lines[0] == f"{answer.value.cards} {word}"
 
 
 def test_the_folder_is_shown_once_a_card_is_the_users():
-    packaged, own = list_models([LLAMA]), list_models([LLAMA, PLANNING])
+    packaged, own = list_models(listed(LLAMA)), list_models(listed(LLAMA, PLANNING))
     sections = packaged.view.sections[0], own.view.sections[0]
     assert [isinstance(section, Rows) and "layer" in section.columns for section in sections] == [
         False,
@@ -157,6 +339,15 @@ def test_one_accelerator():
     assert rows["derived.ridge.bf16"]["h100-sxm:text"] == "295 FLOP/B"
     assert rows["derived.ridge.bf16"]["h100-sxm:sources"] == "derived"
     assert "rates.fp4" not in rows
+    assert rows["derived.compute_bound_batch.bf16"]["h100-sxm"] == pytest.approx(989 / 3.35)
+    assert rows["derived.compute_bound_batch.fp8"]["h100-sxm"] == pytest.approx(1979 / 3.35 / 2)
+    assert rows["derived.compute_bound_batch.int4"]["h100-sxm"] == pytest.approx(989 / 3.35 / 4)
+    turning = rows["derived.compute_bound_batch.int4"]["h100-sxm:text"]
+    assert turning == "74 sequences (bf16)"
+    assert rows["derived.bytes_per_flop"]["h100-sxm:text"] == "0.00339 B/FLOP"
+    assert rows["derived.rate_per_watt"]["h100-sxm:text"] == "1.41 TFLOP/s per W"
+    assert rows["derived.bandwidth_per_watt"]["h100-sxm:text"] == "4.79 GB/s per W"
+    assert "status" not in rows
     text = written(answer, "plain")
     assert "no fp4   Hopper tensor cores have no FP4 mode" in text
     assert "[4] memory (measured): nvidia-smi totals (81559 MiB)" in text
@@ -164,6 +355,31 @@ def test_one_accelerator():
     for note in H100.card.notes:
         assert note in " ".join(text.split())
     assert f"{H100.origin.path} (packaged), sha256 {H100.origin.sha256[:12]}" in text
+
+
+def test_weak_figures_prices_and_what_is_announced():
+    price = Price(usd_per_hour=2.5, provider="acme", read="2026-01-02", cite="its page")
+    weak = {"rates.bf16": "a guess", "link": "twice that is seen"}
+    card = replace(H100.card, status="announced", weak=weak, prices=(price,))
+    answer = show_hardware([Filed(card, H100.origin)])
+    rows = records(answer, "key")
+    assert rows["rates.bf16"]["h100-sxm:text"] == "989 TFLOP/s *"
+    assert rows["rates.bf16"]["h100-sxm:weak"] == "a guess"
+    assert rows["rates.fp16"]["h100-sxm:text"] == "989 TFLOP/s"
+    assert rows["derived.ridge.bf16"]["h100-sxm:text"] == "295 FLOP/B *"
+    assert rows["derived.bandwidth_per_watt"]["h100-sxm:text"] == "4.79 GB/s per W"
+    assert rows["status"]["h100-sxm:text"] == "announced only"
+    assert rows["derived.usd_per_hour"]["h100-sxm"] == 2.5
+    text = written(answer, "plain")
+    assert "  * bf16   a guess\n  * link   twice that is seen\n  no fp4   " in text
+    assert "\n2.5 USD/h on-demand, acme, read 2026-01-02: its page\n" in text
+
+
+def test_all_rates_may_be_weak():
+    card = replace(H100.card, weak={"rates": "all from memory"})
+    rows = records(show_hardware([Filed(card, H100.origin)]), "key")
+    assert rows["rates.fp8"]["h100-sxm:text"] == "1,979 TFLOP/s *"
+    assert rows["bandwidth"]["h100-sxm:weak"] is None
 
 
 def test_a_label_is_shown_as_the_decimal_that_it_is():
@@ -183,8 +399,13 @@ def test_two_accelerators_side_by_side():
     rows = records(answer, "key")
     assert (rows["tdp"]["h100-sxm"], rows["tdp"]["mi300x"]) == (700, 750)
     assert set(rows) >= {"rates.fp8", "derived.ridge.int8"}
-    listed, facts, last = answer.view.sections
-    assert listed == Rows(columns=("figure", "h100-sxm:text", "mi300x:text"))
+    shown, facts, last = answer.view.sections
+    assert shown == Rows(columns=("figure", "h100-sxm:text", "mi300x:text", "mi300x:ratio"))
+    assert rows["bandwidth"]["mi300x:ratio"] == pytest.approx(5.3 / 3.35)
+    assert rows["year"]["mi300x:ratio"] is None
+    assert rows["arch"]["mi300x:ratio"] is None
+    assert "h100-sxm:ratio" not in rows["bandwidth"]
+    assert "1.58x" in written(answer, "plain")
     assert isinstance(facts, Facts)
     assert [label for label, _ in facts.pairs] == [
         "h100-sxm, no fp4",
@@ -213,7 +434,12 @@ def test_one_model():
     assert rows["architecture.hidden"][f"{column}:sources"] == "1"
     assert rows["derived.layers"][column] == 32
     assert rows["derived.weights_bytes.bf16"][column] == 2 * 8_030_261_248
-    assert rows["derived.weights_bytes.int4"][column] == 8_030_261_248 / 2
+    # 128256 x 4096 of embedding and of head each, and 65 norms of 4096, stay in 16 bits
+    wide = 2 * 128256 * 4096 + 65 * 4096
+    assert rows["derived.weights_bytes.int4"][column] == (8_030_261_248 - wide) / 2 + 2 * wide
+    assert text["derived.weights_bytes.bf16"] == "15 GiB (as stored)"
+    assert text["derived.kinds"] == "dense"
+    assert "derived.active_share" not in rows
     assert text["derived.kv_bytes.8192"] == "1 GiB"
     assert text["derived.kv_bytes.32768"] == "4 GiB (beyond its context)"
 
@@ -234,10 +460,27 @@ def test_a_model_with_two_planning_figures():
     assert "hides the packaged card of that name" in written(answer, "plain")
 
 
+def test_what_a_drafter_says():
+    head = Filed(drafts("head", "eagle3", "llama-3-8b", "llama-3.1-8b"), SMALL.origin)
+    rows = records(show_models([head]), "key")
+    assert rows["derived.kinds"]["head"] == "drafter, eagle3"
+    assert rows["drafts.kind"]["head"] == "eagle3"
+    assert rows["drafts.targets"]["head"] == "llama-3-8b, llama-3.1-8b"
+
+
+def test_a_sparse_model_says_what_a_token_multiplies():
+    row = records(show_models([lm("qwen3-30b-a3b")]), "key")["derived.active_share"]
+    card = lm("qwen3-30b-a3b").card
+    assert row["qwen3-30b-a3b"] == card.active_params / card.checkpoint_params
+    assert row["qwen3-30b-a3b:text"] == "9.96 %"
+
+
 def test_models_side_by_side_in_csv_and_json():
     answer = show_models([LLAMA, SMALL])
     header = written(answer, "csv").splitlines()[0]
     assert header.startswith("key,figure,unit,llama-3-8b,llama-3-8b:text,llama-3-8b:sources,")
+    assert "llama-3.2-1b:ratio" in header
+    assert "llama-3-8b:ratio" not in header
     found = json.loads(written(answer, "json"))
     assert found["schema"] == "specplan.models-show/1"
     first, second = found["answer"]["cards"]

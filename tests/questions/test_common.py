@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import specplan
+from specplan.domain.heads import Drafts
 
 
 def basis(**axes):
@@ -33,6 +34,16 @@ def test_a_head_made_for_another_target():
         "eagle3-llama-3.1-8b joins hidden states 4,096 wide and those of llama-3-70b are 8,192: "
         "it was made for another target"
     )
+
+
+def test_a_head_that_would_run_and_learnt_from_another_target():
+    asked = {"target": "llama-3-8b", "draft": "eagle3-llama-3.1-8b", "hardware": "h100-sxm"}
+    scene = specplan.scenario(**asked, acceptance=0.8, k=(4,))
+    (setup,) = scene.setups
+    named = replace(setup.draft.model, drafts=Drafts(kind="eagle3", targets=("llama-3.1-8b",)))
+    setups = (replace(setup, draft=replace(setup.draft, model=named)),)
+    (note,) = specplan.sweep(replace(scene, setups=setups)).basis.assumed
+    assert note == "eagle3-llama-3.1-8b was made for llama-3.1-8b, not for llama-3-8b"
 
 
 def test_two_vocabularies():

@@ -13,8 +13,9 @@ from specplan.domain.answer import Facts, Lines
 from specplan.domain.card import Origin
 from specplan.domain.engine import AllReduce, Engine, Kernels
 from specplan.errors import UsageError
-from specplan.questions.cards import Filed
-from specplan.questions.engines import list_engines, show_engine
+from specplan.questions.cards import Filed, Listed
+from specplan.questions.engines import show_engine
+from specplan.questions.engines_list import engine_row, list_engines
 from specplan.render import renderer
 from specplan.render.look import Look
 
@@ -47,8 +48,12 @@ def page(of: Filed[Engine], version: str | None = None) -> str:
     return out.getvalue()
 
 
+def listed(*filed: Filed[Engine]) -> list[Listed]:
+    return [Listed(engine_row(f.card), f.card.aliases, f.origin, f.hides) for f in filed]
+
+
 def test_a_row_for_each_engine():
-    rows = {row["name"]: row for row in list_engines(EVERY).table.records()}
+    rows = {row["name"]: row for row in list_engines(listed(*EVERY)).table.records()}
     assert set(rows) == {"llamacpp", "roofline", "sglang", "transformers", "trtllm", "vllm"}
     assert rows["roofline"]["kind"] == "bound"
     assert rows["roofline"]["since"] is None
@@ -171,10 +176,10 @@ def test_the_roofline_has_no_habits():
 
 
 def test_an_engine_of_ones_own_says_where_it_is_from():
-    answer = list_engines([MADE])
+    answer = list_engines(listed(MADE))
     assert next(answer.table.records())["layer"] == "mine"
     hides = replace(MADE, hides="packaged")
-    assert list_engines([hides]).notes == (
+    assert list_engines(listed(hides)).notes == (
         "made is read from mine/made.yaml, which hides the packaged card of that name",
     )
 

@@ -1,0 +1,40 @@
+"""What packaged cards say, by the hash of their bytes, so that a listing parses none of them.
+
+python .ci/index.py            rewrites hardware/, models/ and engines/index.json
+python .ci/index.py --check    exits 1 and names those that are out of date
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from specplan.catalogue.index import FILE, index_text
+from specplan.catalogue.store import Catalogue
+from specplan.cli.listed import Card, Kind, engines, hardware, models
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def fresh(kind: Kind[Card]) -> str:
+    """The index of the packaged cards of a kind as they are now; broken ones are left out."""
+    cards = Catalogue().every(kind.cls)
+    return index_text((loaded.origin.sha256, kind.known(loaded.card)) for loaded in cards)
+
+
+def main(*, check: bool) -> int:
+    """Writes what has changed, or only names it."""
+    stale = 0
+    for kind in (hardware(), models(), engines()):
+        path, text = ROOT / kind.folder / FILE, fresh(kind)
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        sys.stdout.write(f"{kind.folder}/{FILE}{' is out of date' if check else ' written'}\n")
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(check="--check" in sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""models import: a foreign config, checkpoint or header becomes a card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from specplan.cli import complete
+from specplan.cli.made import Force, card_file, put, text_of
+from specplan.cli.options import Folders, Out
+from specplan.errors import SpecplanError, UsageError, Where, placed
+
+if TYPE_CHECKING:
+    from specplan.catalogue.store import Catalogue
+    from specplan.domain.model import Model
+
+IMPORT_EXAMPLES = """\
+specplan models import config.json
+specplan models import ./Llama-3.1-8B-Instruct/ -o llama-3.1-8b-instruct.yaml
+specplan models import hub:Qwen/Qwen3-8B -o qwen3-8b.yaml
+specplan models import model-Q4_K_M.gguf
+specplan models import ./EAGLE3-head/ --for llama-3.1-8b
+specplan models import --report configs/"""
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SOURCE", help="config.json, checkpoint folder, .gguf file or hub:ORG/NAME."
+    ),
+]
+For = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="TARGET",
+        help="The model that it drafts for, by its card.",
+        autocompletion=complete.models,
+    ),
+]
+Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Name of the card.")]
+Mtp = Annotated[bool, typer.Option("--mtp", help="The card of its module that drafts (MTP).")]
+ReportOf = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="DIR",
+        help="Import every .json of a folder; hold counts against its index.csv.",
+    ),
+]
+
+
+def models_import(
+    source: Source = None,
+    *,
+    target: For = None,
+    name: Name = None,
+    mtp: Mtp = False,
+    report: ReportOf = None,
+    force: Force = False,
+    folders: Folders,
+    out: Out,
+) -> int:
+    """Make a card of a model's own files, and say where each figure is from.
+
+    Reads config.json, hf_quant_config.json and the headers of weights; loads no weights, runs no
+    code of theirs, and fetches nothing unless SOURCE begins with hub:. What it cannot derive it
+    refuses by name. The card goes to standard output or to -o NAME.yaml; -f shows the figures.
+    """
+    from specplan.cli.scenario import load
+
+    catalogue = load(*(folders.catalogue or ()))
+    if report is not None:
+        given = {"SOURCE": source, "--for": target, "--name": name, "--mtp": mtp}
+        stray = next((flag for flag, value in given.items() if value), None)
+        if stray:
+            raise UsageError(f"{stray} beside --report", hint="a report takes the folder alone")
+        return _report(report, catalogue, out)
+    if source is None:
+        raise UsageError(
+            "no SOURCE",
+            expected="a config.json, a checkpoint folder, a .gguf file or hub:ORG/NAME",
+        )
+    return _import(source, target, name, catalogue, out, mtp=mtp, force=force)
+
+
+def _import(
+    source: str,
+    target: str | None,
+    name: str | None,
+    catalogue: Catalogue,
+    out: Out,
+    *,
+    mtp: bool,
+    force: bool,
+) -> int:
+    from specplan.importers.card import Wish, imported
+    from specplan.importers.source import open_source
+    from specplan.questions.imports import imported_answer
+
+    path = card_file(out, force=force)
+    called = _name(name, path)
+    where = Where("--for")
+    drafted = catalogue.model(target, where).card if target is not None else None
+    foreign = open_source(source)
+    made = imported(foreign, Wish(name=called, target=drafted, mtp=mtp))
+    text = text_of(made.card, "what was imported")
+    answer = imported_answer(made, foreign.origin)
+    told = [f"{d.figure} {d.value}: {d.basis}" for d in made.derived]
+    saved = f"the card is found in a file of its name, {made.card.name}.yaml"
+    notes = [note for note in made.notes if note not in made.card.notes]
+    return put(answer, text, path, out, aside=(*told, *notes, saved))
+
+
+def _name(wanted: str | None, path: Path | None) -> str:
+    """What the card is to be called; "" for the source's name. A file has its card's name."""
+    import re
+
+    from specplan.domain.card import NAME_PATTERN
+    from specplan.visible import visible
+
+    called, where = wanted or "", Where("--name")
+    if path is not None:
+        if called and called != path.stem:
+            shown = visible(path.name, 200)
+            raise UsageError(
+                f"{shown} is no file of a card called {called}",
+                where=Where("--output"),
+                expected=f"{called}.yaml",
+            )
+        called, where = path.stem, Where("--output" if wanted is None else "--name")
+    if (wanted is not None or path is not None) and not re.match(NAME_PATTERN, called):
+        raise UsageError(
+            f"'{visible(called, 60)}' is no name of a card",
+            where=where,
+            expected="a lower-case letter or digit, then at most 63 of these and . _ -",
+        )
+    return called
+
+
+def _report(folder: str, catalogue: Catalogue, out: Out) -> int:
+    from specplan.cli.show import show
+    from specplan.importers.report import reports
+    from specplan.questions.imports import report_answer
+    from specplan.visible import visible
+
+    path, where = Path(folder), Where("--report")
+    shown = visible(folder, 200)
+    with placed(where):
+        if not path.is_dir():
+            raise UsageError(f"'{shown}' is no folder", expected="a folder of .json configs")
+        checked = list(reports(path, _finder(catalogue)))
+        if not checked:
+            raise UsageError(f"no .json file in '{shown}'", expected="configs")
+    return show(report_answer(shown, checked), out)
+
+
+class _finder:  # noqa: N801 - a function with a memory
+    """The card of a model by the name that a foreign file gives it, if the catalogue has one."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.known: dict[str, Model | None] = {}
+
+    def __call__(self, name: str) -> Model | None:
+        if name not in self.known:
+            try:
+                self.known[name] = self.catalogue.model(name).card
+            except SpecplanError:
+                self.known[name] = None
+        return self.known[name]

@@ -1,0 +1,1 @@
+"""Models as others describe them: configs, checkpoints and hub ids become architectures."""

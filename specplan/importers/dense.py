@@ -1,0 +1,168 @@
+"""Dense decoders of the Llama kind: what each family adds, leaves out, or takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from specplan.domain.layers import Block
+from specplan.domain.mixers import Attention
+from specplan.errors import InputError
+from specplan.importers.keys import Keys
+from specplan.importers.shape import Builder, Shape, base, grouped, mlp, windows
+
+Windows = Callable[[Keys, int], list[int | None]]
+
+
+def everywhere(_: Keys, count: int) -> list[int | None]:
+    """Every layer sees every token, whatever window a file announces."""
+    return [None] * count
+
+
+def all_alike(keys: Keys, count: int) -> list[int | None]:
+    """One window for all layers; one that no context reaches is none (Phi-4 mini)."""
+    window = keys.maybe("sliding_window")
+    longest = keys.maybe("max_position_embeddings")
+    if window and longest and window >= longest:
+        keys.note(f"sliding_window {window:,} is no less than the longest context: not a window")
+        return [None] * count
+    return [window] * count
+
+
+def mistral(keys: Keys, count: int) -> list[int | None]:
+    """Null means none; absent means the class default of 4,096."""
+    if "sliding_window" not in keys.data:
+        keys.say("sliding_window", "4,096: default of MistralConfig")
+        return [4096] * count
+    return all_alike(keys, count)
+
+
+def switched(keys: Keys, count: int) -> list[int | None]:
+    """Qwen's window, which counts only where `use_sliding_window` says so, and not in the first
+    `max_window_layers` layers.
+    """
+    window = keys.maybe("sliding_window")
+    if not window or not keys.flag("use_sliding_window", default=False):
+        if window:
+            keys.note(f"sliding_window {window:,} is off: use_sliding_window is not true")
+        return [None] * count
+    first = keys.maybe("max_window_layers", least=0)
+    start = count if first is None else first
+    return windows(keys, count, window, lambda n: n >= start)
+
+
+def olmo3(keys: Keys, count: int) -> list[int | None]:
+    """Three layers of four slide."""
+    return windows(keys, count, keys.integer("sliding_window"), lambda n: (n + 1) % 4 != 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dense:
+    """What tells a family of plain decoders from Llama."""
+
+    name: str
+    tied: bool = False
+    qkv_bias: bool = False
+    bias_key: bool = False  # attention_bias, on all four projections
+    qk_norm: bool = False
+    qk_norm_all_heads: bool = False
+    norms: int = 2
+    window: Windows = everywhere
+    tower: bool = False
+
+    def __call__(self, keys: Keys) -> Shape:
+        """The shape that a config of this family describes."""
+        hidden, vocab, tied = base(keys, tied=self.tied, family=self.name)
+        count = keys.integer("num_hidden_layers")
+        biased = self.bias_key and keys.flag("attention_bias", default=False)
+        attention = grouped(
+            keys,
+            hidden,
+            qkv_bias=self.qkv_bias or biased,
+            out_bias=biased,
+            qk_norm=self.qk_norm,
+            qk_norm_all_heads=self.qk_norm_all_heads,
+        )
+        feed = mlp(keys, bias=keys.flag("mlp_bias", default=False))
+        layers = [
+            Block(repeat=1, attention=replace(attention, window=w), mlp=feed, norms=self.norms)
+            for w in self.window(keys, count)
+        ]
+        drafting = keys.maybe("num_nextn_predict_layers", least=0) or 0
+        return Shape(
+            hidden=hidden,
+            vocab=vocab,
+            tied=tied,
+            layers=layers,
+            mtp=layers[-1:] if drafting else (),
+            drafting=drafting,
+            tower=self.tower,
+        )
+
+
+def phi3(keys: Keys) -> Shape:
+    """Phi-3: q, k, v and the feed-forward are fused; the sum is the same."""
+    return Dense(name="Phi3Config", window=all_alike)(keys)
+
+
+def cohere(keys: Keys) -> Shape:
+    """Command R: one norm for mixer and feed-forward side by side, and a tied head."""
+    shape = Dense(name="CohereConfig", tied=True, bias_key=True, norms=1)(keys)
+    if not keys.flag("use_qk_norm", default=False):
+        return shape
+    layers = [replace(layer, attention=_normed(layer)) for layer in shape.layers]
+    return replace(shape, layers=layers)
+
+
+def _normed(layer: Block) -> Attention | None:
+    """Cohere norms every head with a vector of its own."""
+    return replace(layer.attention, qk_norm_all_heads=True) if layer.attention else None
+
+
+def nas(keys: Keys) -> Shape:
+    """Nemotron-NAS: each layer has its own number of KV heads and width, or lacks the one or the
+    other; a width is two thirds of `ffn_mult` hidden ones, up to the next 256.
+    """
+    hidden, vocab, tied = base(keys, tied=False, family="DeciLMConfig")
+    count, heads = keys.integer("num_hidden_layers"), keys.integer("num_attention_heads")
+    layers = []
+    for number, entry in enumerate(keys.each("block_configs", count) or ()):
+        block = Keys({"block": entry}, f"block_configs[{number}].").within("block")
+        layers.append(_nas_layer(block, hidden, heads))
+    keys.say("block_configs", f"{count} layers: KV heads and widths of each")
+    return Shape(hidden=hidden, vocab=vocab, tied=tied, layers=layers)
+
+
+def _nas_layer(block: Keys, hidden: int, heads: int) -> Block:
+    attends, feeds = block.within("attention"), block.within("ffn")
+    for part in (attends, feeds):
+        if part.flag("replace_with_linear", default=False):
+            what = f"{part.prefix}replace_with_linear: a layer of one matrix is not modelled"
+            raise InputError(what)
+    attention = feed = None
+    if not attends.flag("no_op", default=False):
+        kv_heads = heads // attends.integer("n_heads_in_group")
+        attention = Attention(heads=heads, kv_heads=kv_heads, head_dim=hidden // heads)
+    if not feeds.flag("no_op", default=False):
+        wide = int(2 * feeds.number("ffn_mult", 1.0) * hidden / 3)
+        feed = mlp(Keys({"intermediate_size": -(-wide // 256) * 256}))
+    norms = (attention is not None) + (feed is not None)
+    return Block(repeat=1, attention=attention, mlp=feed, norms=norms)
+
+
+DENSE: dict[str, Builder] = {
+    "llama": Dense(name="LlamaConfig", bias_key=True),
+    "mistral": Dense(name="MistralConfig", window=mistral),
+    "ministral3": Dense(name="Ministral3Config", window=all_alike),
+    "qwen2": Dense(name="Qwen2Config", qkv_bias=True, window=switched),
+    "mimo": Dense(name="MiMoConfig", qkv_bias=True, window=switched),
+    "qwen3": Dense(name="Qwen3Config", bias_key=True, qk_norm=True, window=switched),
+    "qwen3_vl_text": Dense(name="Qwen3VLTextConfig", bias_key=True, qk_norm=True, tower=True),
+    "phi3": phi3,
+    "phi4": phi3,
+    "olmo": Dense(name="OlmoConfig", bias_key=True, norms=0),
+    "olmo2": Dense(name="Olmo2Config", bias_key=True, qk_norm_all_heads=True),
+    "olmo3": Dense(name="Olmo3Config", bias_key=True, qk_norm_all_heads=True, window=olmo3),
+    "cohere": cohere,
+    "nemotron-nas": nas,
+}

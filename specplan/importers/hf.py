@@ -1,0 +1,150 @@
+"""From a foreign config to a model card: which family it is, what it holds, how it is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from specplan.domain.architecture import Architecture
+from specplan.errors import InputError
+from specplan.importers.dense import DENSE
+from specplan.importers.gemma import GEMMA
+from specplan.importers.hybrid import HYBRID
+from specplan.importers.keys import Keys
+from specplan.importers.older import OLDER
+from specplan.importers.shape import Builder, Shape, merged
+from specplan.importers.sparse import SPARSE
+
+FAMILIES: dict[str, Builder] = {**DENSE, **GEMMA, **SPARSE, **HYBRID, **OLDER}
+"""How each `model_type` is read. A kind that is not here is refused: its layers may hold weights
+that no key of its config names.
+"""
+
+# What `model_type` of the text part stands for, where files name it otherwise.
+ALSO = {
+    "gemma3": "gemma3_text",
+    "gemma4": "gemma4_text",
+    "llama4": "llama4_text",
+    "qwen3_5": "qwen3_5_text",
+    "qwen3_5_moe": "qwen3_5_moe_text",
+    "qwen3_vl": "qwen3_vl_text",
+    "qwen3_vl_moe": "qwen3_vl_moe_text",
+    "mistral3": "mistral",
+}
+BY_CLASS = {
+    "MiniCPM3ForCausalLM": "minicpm3",
+    "OPTForCausalLM": "opt",
+    "DeciLMForCausalLM": "nemotron-nas",
+}
+NESTED = ("text_config", "language_config", "llm_config")
+TOWERS = ("vision_config", "audio_config", "visual", "vision_tower")
+
+ENCODER = "an encoder-decoder: a planner of decoders has no place for its encoder"
+REFUSED = {
+    "t5": ENCODER,
+    "mt5": ENCODER,
+    "bart": ENCODER,
+    "whisper": ENCODER,
+    "deepseek_v4": "compressed attention, hash layers and hyper-connections are not modelled",
+    "deepseek_ref": "compressed attention, hash layers and hyper-connections are not modelled",
+    "kimi_linear": "Kimi delta attention and experts of a routed width of their own are not "
+    "modelled, and no published count could confirm a reading",
+    "minimax_m3": "block-sparse attention with its own index heads is not modelled",
+    "mllama_text_model": "cross-attention layers on images are not modelled",
+    "muse_glimmer_text": "no public model code says what its layers hold",
+    "laguna": "gates per head and heads that differ by layer, in code of its own, are not modelled",
+    "step3p7": "no public model code says what its layers hold",
+    "chinchilla": "not a config that anybody published",
+    "mamba": "a model without attention has no cache to plan",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The part of a config that describes the language model, and the whole that it lies in."""
+
+    top: Mapping[str, object]
+    keys: Keys
+    kind: str
+
+    @property
+    def nested(self) -> bool:
+        """Whether the language model is one part of a larger one."""
+        return self.keys.data is not self.top
+
+    @property
+    def tower(self) -> bool:
+        """Whether an encoder of images or sound lies beside it."""
+        return any(self.top.get(name) is not None for name in TOWERS)
+
+
+def described(config: Mapping[str, object]) -> Config:
+    """The language model of a config: under `text_config` where there is one, whose missing
+    `tie_word_embeddings` is that of the whole.
+    """
+    keys = Keys(config)
+    for name in NESTED:
+        if isinstance(config.get(name), Mapping):
+            inner = keys.within(name)
+            merged_data = dict(inner.data)
+            if merged_data.get("tie_word_embeddings") is None:
+                merged_data["tie_word_embeddings"] = config.get("tie_word_embeddings")
+            inner = Keys(merged_data, inner.prefix, keys.basis, keys.notes)
+            kind = inner.text("model_type") or Keys(config).text("model_type")
+            return Config(config, inner, ALSO.get(kind, kind))
+    kind = keys.text("model_type") or _class_kind(keys)
+    return Config(config, keys, ALSO.get(kind, kind))
+
+
+def shape_of(config: Config) -> Shape:
+    """Its layers, or a refusal that names what stands in the way."""
+    keys = config.keys
+    if config.top.get("is_encoder_decoder") is True:
+        raise InputError(ENCODER)
+    if config.kind in REFUSED:
+        raise InputError(f"model_type {config.kind}: {REFUSED[config.kind]}")
+    builder = FAMILIES.get(config.kind)
+    if builder is None:
+        if not config.kind:
+            hint = "a config.json of Hugging Face has a model_type"
+            raise InputError("no model_type", expected="the kind of model", hint=hint)
+        raise InputError(
+            f"model_type '{config.kind[:40]}' is not known: its layers may hold what no key names",
+            hint="write its card by hand (models/README.md), or ask for the family",
+        )
+    shape = builder(keys)
+    return replace(shape, tower=shape.tower or config.tower)
+
+
+def drafting_layer(shape: Shape) -> Architecture | None:
+    """One module for multi-token prediction: the last hidden state and an embedding, both normed,
+    joined into a layer like the model's own; embedding and head are the model's.
+    """
+    if not shape.mtp:
+        return None
+    return Architecture(
+        hidden=shape.hidden,
+        vocab=shape.vocab,
+        tied_embeddings=True,
+        borrowed_head=True,
+        blocks=merged(shape.mtp),
+        fuse=2,
+        fuse_each=True,
+        norms=3,
+    )
+
+
+def plain_name(text: str) -> str:
+    """A name of the catalogue from a file's or a hub's: its last part, in lower case."""
+    last = text.rstrip("/").split("/")[-1].split("__")[-1].lower()
+    return re.sub(r"[^a-z0-9._-]+", "-", last).strip("-._")[:64].rstrip("-._") or "model"
+
+
+def _class_kind(keys: Keys) -> str:
+    """The kind that the class name stands for, where a file has no model_type."""
+    for name in keys.items("architectures") or ():
+        if isinstance(name, str) and name in BY_CLASS:
+            keys.say("model_type", f"{BY_CLASS[name]}: architectures names {name}")
+            return BY_CLASS[name]
+    return ""

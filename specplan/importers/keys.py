@@ -1,0 +1,144 @@
+"""A foreign mapping, read key by key: each value typed and bounded, and where it came from noted.
+
+Nothing is converted and nothing guessed: a key that is missing is refused unless the model's own
+class has a default for it, which is then named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from specplan.errors import InputError, did_you_mean
+from specplan.visible import visible
+
+MOST = 1_000_000_000
+_SHOWN = 40
+
+
+@dataclass(slots=True)
+class Keys:
+    """Values of a mapping by key. `basis` says of what was read where it came from."""
+
+    data: Mapping[str, object]
+    prefix: str = ""
+    basis: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def has(self, name: str) -> bool:
+        """Whether the key is there and not null."""
+        return self.data.get(name) is not None
+
+    def within(self, name: str) -> Keys:
+        """The mapping under a key."""
+        inner = self.data.get(name)
+        if not isinstance(inner, Mapping):
+            raise self._wrong(name, inner, "a mapping")
+        return Keys(inner, f"{self.prefix}{name}.", self.basis, self.notes)
+
+    def integer(self, *names: str, default: int | None = None, why: str = "") -> int:
+        """The first of the keys that is there, 1 or more; else the default, which `why` names."""
+        found = self.maybe(*names)
+        if found is not None:
+            return found
+        if default is None:
+            null = next((name for name in names if name in self.data), None)
+            what = f"{self.prefix}{null} is null" if null else f"no {' or '.join(names)}"
+            near = "" if null else did_you_mean(names[0], self.data)
+            raise InputError(what, expected="a whole number", hint=near)
+        self.basis[names[0]] = f"{default:,}: {why}"
+        return default
+
+    def maybe(self, *names: str, least: int = 1) -> int | None:
+        """The first of the keys that is there and not null, or None."""
+        for name in names:
+            value = self.data.get(name)
+            if value is None:
+                continue
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise self._wrong(name, value, "a whole number")
+            if not least <= value <= MOST:
+                raise self._wrong(name, value, f"{least} to {MOST:,}")
+            self.basis[name] = f"{value:,}: {self.prefix}{name}"
+            return value
+        return None
+
+    def flag(self, name: str, *, default: bool, why: str = "") -> bool:
+        """A truth value; absent or null it is the default."""
+        value = self.data.get(name)
+        if value is None:
+            if why:
+                self.basis[name] = f"{str(default).lower()}: {why}"
+            return default
+        if not isinstance(value, bool):
+            raise self._wrong(name, value, "true or false")
+        self.basis[name] = f"{str(value).lower()}: {self.prefix}{name}"
+        return value
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text; absent or null it is the default."""
+        value = self.data.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self._wrong(name, value, "text")
+        return value
+
+    def number(self, name: str, default: float) -> float:
+        """A finite number above 0; absent it is the default."""
+        value = self.data.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < MOST:
+            raise self._wrong(name, value, "a number above 0")
+        return float(value)
+
+    def items(self, name: str) -> Sequence[object] | None:
+        """A list, or None."""
+        value = self.data.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise self._wrong(name, value, "a list")
+        return value
+
+    def each(self, name: str, count: int) -> Sequence[object] | None:
+        """A list with an item for each of `count` layers; one more, for a layer that drafts, is
+        left out.
+        """
+        values = self.items(name)
+        if values is None:
+            return None
+        if not count <= len(values) <= count + 1:
+            what = f"{self.prefix}{name} has {len(values)} entries for {count} layers"
+            raise InputError(what, expected=f"{count}")
+        self.basis[name] = f"{count} layers: {self.prefix}{name}"
+        return values[:count]
+
+    def words(self, name: str, count: int, known: Mapping[str, object]) -> list[str] | None:
+        """A list of known words, one for each layer."""
+        values = self.each(name, count)
+        return None if values is None else list(self._words(name, values, known))
+
+    def say(self, name: str, text: str) -> None:
+        """Notes where a figure comes from that no single key holds."""
+        self.basis[name] = text
+
+    def note(self, text: str) -> None:
+        """Adds a sentence for the card, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _words(
+        self, name: str, values: Sequence[object], known: Mapping[str, object]
+    ) -> Iterator[str]:
+        for value in values:
+            if not isinstance(value, str) or value not in known:
+                raise self._wrong(name, value, " or ".join(known))
+            yield value
+
+    def _wrong(self, name: str, value: object, expected: str) -> InputError:
+        what = f"{self.prefix}{name} is {visible(repr(value), _SHOWN)}"
+        return InputError(what, expected=expected)

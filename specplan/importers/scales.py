@@ -1,0 +1,38 @@
+"""Scales of quantised blocks: elements that a published count may include."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from specplan.domain.architecture import Architecture
+from specplan.domain.model import Model
+
+
+def scale_params(card: Model, config: Mapping[str, object]) -> int:
+    """One for each block of the weights stored in fewer than 16 bits, as the config sizes them."""
+    block = next(_blocks(config), None)
+    arch: Architecture | None = card.architecture
+    if block is None or arch is None:
+        return 0
+    narrow = sum(
+        weights.params
+        for weights in arch.weights()
+        if card.part_dtype(weights.part, card.dtype, weights.block).bytes_per_element < 2
+    )
+    return narrow // block
+
+
+def _blocks(value: object) -> Iterator[int]:
+    """Elements that share a scale: `group_size`, or the product of `weight_block_size`."""
+    if not isinstance(value, Mapping):
+        return
+    for key, inner in value.items():
+        if key == "group_size" and isinstance(inner, int) and inner > 1:
+            yield inner
+        elif key == "weight_block_size" and isinstance(inner, list):
+            sizes = [size for size in inner if isinstance(size, int)]
+            if len(sizes) == len(inner) and sizes:
+                yield math.prod(sizes)
+        else:
+            yield from _blocks(inner)
