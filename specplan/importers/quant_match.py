@@ -34,7 +34,7 @@ _ESCAPED_LAYER = re.compile(r"layers\\\.(\d+)\\\.(?![*+?{])")
 _GROUP_AGAIN = re.compile(r"\)[*+{]")
 _REPEATS = re.compile(r"(?<!\\)[*+{]")
 _MOST_REPEATS = 4
-_MOST_GENERAL = 256  # patterns that every module is held against
+_MOST_GENERAL = 128  # patterns that every module is held against
 _LONGEST = 1000
 _SHOWN = 60
 

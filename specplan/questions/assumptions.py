@@ -22,7 +22,7 @@ def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
     models = [(setup.target, setup.dtype)]
     if setup.draft.model:
         models.append((setup.draft.model, setup.draft_dtype))
-    yield from _stored(setup, models)
+    yield from _stored(setup, models, timed=timed)
     for model, _ in models:
         if model.architecture is None and model.stored_params is None:
             yield f"{model.name} is taken to store what it multiplies: its card says no more"
@@ -36,14 +36,16 @@ def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
         yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
 
 
-def _stored(setup: Setup, models: Iterable[tuple[Model, Dtype]]) -> Iterator[str]:
+def _stored(
+    setup: Setup, models: Iterable[tuple[Model, Dtype]], *, timed: bool
+) -> Iterator[str]:
     """How weights are multiplied that are stored in few bits, or without a rate of their own."""
     for model, stored in models:
         compute, name = setup.hardware.compute_dtype(stored), model.name
         if compute != stored or stored.bytes_per_element < 2:
             yield f"{setup.hardware.name} runs {stored} weights of {name} at its {compute} rate"
-        if stored.bytes_per_element < 2 and setup.engine.kind == "bound":
-            yield f"every weight of {name} is taken as {stored}, embeddings and head included"
+        if timed and stored.bytes_per_element < 2 and setup.engine.kind == "bound":
+            yield f"a pass reads every weight of {name} as {stored}, the head included"
 
 
 def _stand_ins(setup: Setup) -> Iterator[str]:

@@ -49,7 +49,7 @@ ASIDE = (
     Column("head", "", "head", "flag", "a head that only drafts"),
 )
 MODELS_SHOWN = (
-    *("name", "kind", "layers", "matmul_params_b", "stored_params_b"),
+    *("name", "kind", "matmul_params_b", "stored_params_b"),
     *("kv_bytes_per_token", "trained_context", "window"),
 )
 HEADS_SHOWN = ("name", "kind", "paired", "stored_params_b", "trained_context")

@@ -64,7 +64,7 @@ def test_help_lists_the_section(capsys):
     rows = dict(line.split(maxsplit=1) for line in section.split("\n\n")[0].splitlines())
     assert rows == {
         "hardware": "Accelerators: list, show, probe.",
-        "models": "Models and drafters: list, show.",
+        "models": "Models and drafters: list, show, import.",
         "engines": "Serving engines: list, show.",
         "schema": "JSON Schema of a kind of file, such as plan, model or engine.",
     }

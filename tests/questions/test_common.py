@@ -68,7 +68,7 @@ def test_a_sequence_that_grows_beyond_training():
 def test_a_slower_rate_and_a_label():
     notes = basis(hardware="mi300x", dtype="int4").assumed
     assert notes == (
-        "every weight of llama-3-8b is taken as int4, embeddings and head included",
+        "a pass reads every weight of llama-3-8b as int4, the head included",
         "mi300x runs int4 weights of llama-3-8b at its bf16 rate",
         "mi300x: memory is its label; what the driver shows may differ",
     )

@@ -165,8 +165,8 @@ def test_the_basis_says_what_was_assumed():
     basis = sweep(worlds.scenario(case, k=(1,))).basis
     assert (basis.kind, basis.says) == ("bound", "ideal roofline: an upper bound")
     assert basis.assumed == (
+        "a pass reads every weight of target as int8, the head included",
         "chip runs int8 weights of target at its bf16 rate",
-        "every weight of target is taken as int8, embeddings and head included",
         "tp 2 without the cost of communication",
     )
 
