@@ -85,3 +85,43 @@ def gguf(
 def written(path: Path, raw: bytes) -> Path:
     path.write_bytes(raw)
     return path
+
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "vocab_size": 1000,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 128,
+    "max_position_embeddings": 2048,
+    "torch_dtype": "bfloat16",
+}
+"""A small Llama, complete."""
+HEAD = LLAMA | {
+    "architectures": ["LlamaForCausalLMEagle3"],
+    "hidden_size": 4096,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "intermediate_size": 14336,
+    "vocab_size": 128256,
+    "draft_vocab_size": 32000,
+}
+"""An EAGLE-3 head as wide as Llama 3.1 8B."""
+
+
+def examples() -> None:
+    """What the examples on the help page of `models import` read, in the current folder."""
+    for name, config in (
+        ("config.json", LLAMA),
+        ("checkpoint/config.json", LLAMA),
+        ("head/config.json", HEAD),
+        ("configs/small.json", LLAMA),
+    ):
+        path = Path(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(config), encoding="utf-8")
+    raw = safetensors({"model.embed_tokens.weight": ("BF16", (1000, 64))})
+    written(Path("checkpoint/model.safetensors"), raw)

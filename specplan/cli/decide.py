@@ -39,6 +39,15 @@ Need = Annotated[
         parser=number("--need"),
     ),
 ]
+Usd = Annotated[
+    float | None,
+    typer.Option(
+        "--usd-per-gpu-hour",
+        metavar="USD",
+        help="Price of one GPU; without it the card's lowest on demand.",
+        parser=number("--usd-per-gpu-hour"),
+    ),
+]
 Accepted = Annotated[
     int | None,
     typer.Option(
@@ -104,6 +113,7 @@ def best_k(
     mix: Mix = None,
     objective: Objective = "latency",
     need: Need = None,
+    usd_per_gpu_hour: Usd = None,
     accepted: Accepted = None,
     drafted: Drafted = None,
     what: What,
@@ -133,10 +143,13 @@ def best_k(
     more = {"objective": Input(value=objective, origin="flag")} if objective != "latency" else {}
     if need is not None:
         more["need"] = Input(value=need, origin="flag")
+    if usd_per_gpu_hour is not None:
+        more["usd_per_gpu_hour"] = Input(value=usd_per_gpu_hour, origin="flag")
     inputs = {**scenario.inputs, **asked.inputs, **more}
     notes = (*scenario.notes, *asked.notes)
     scenario = replace(scenario, inputs=inputs, notes=notes)
-    return show(question(scenario, objective=objective, need=need), out)
+    answer = question(scenario, objective=objective, need=need, usd_per_gpu_hour=usd_per_gpu_hour)
+    return show(answer, out)
 
 
 def gate(plan: PlanFile = None, *, what: What, load: Load, candidates: Candidates, out: Out) -> int:

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 IMPORT_EXAMPLES = """\
 specplan models import config.json
-specplan models import ./Llama-3.1-8B-Instruct/ -o llama-3.1-8b-instruct.yaml
-specplan models import hub:Qwen/Qwen3-8B -o qwen3-8b.yaml
-specplan models import model-Q4_K_M.gguf
-specplan models import ./EAGLE3-head/ --for llama-3.1-8b
+specplan models import ./checkpoint/ -o my-model.yaml
+specplan models import ./head/config.json --for llama-3.1-8b
 specplan models import --report configs/"""
 
 Source = Annotated[

@@ -115,8 +115,8 @@ class Architecture(Strict):
                 yield Weights(Part.EXPERTS, block, block.repeat * every)
         if not self.borrowed_head:
             yield Weights(Part.HEAD, None, wide)
-        if self.markov:  # to the rank and back, and a weight each for the confidence in a token
-            coupled = 2 * self.vocab * self.markov + self.hidden + self.markov
+        if self.markov:  # to the rank and back; weights and a bias for the confidence in a token
+            coupled = 2 * self.vocab * self.markov + self.hidden + self.markov + 1
             yield Weights(Part.HEAD, None, coupled)
         yield Weights(Part.EMBEDDING, None, self._vectors + (0 if self.tied_embeddings else wide))
 

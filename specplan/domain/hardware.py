@@ -80,6 +80,12 @@ class Hardware(Strict):
     sources: Annotated[tuple[Source, ...], MinLen(1)]
     notes: tuple[Text, ...] = ()
 
+    @property
+    def lowest_price(self) -> Price | None:
+        """The lowest price for which a device can be had without a contract."""
+        asked = [price for price in self.prices if price.kind == "on-demand"]
+        return min(asked, key=lambda price: price.usd_per_hour, default=None)
+
     def ridge(self, dtype: Dtype) -> float:
         """FLOP per byte at which a pass in this dtype turns from memory- to compute-bound."""
         return self.rates[dtype] / self.bandwidth

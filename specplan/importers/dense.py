@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
-from specplan.domain.layers import Block
+from specplan.domain.layers import Block, Mlp
 from specplan.domain.mixers import Attention
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
-from specplan.importers.shape import Builder, Shape, base, grouped, mlp, windows
+from specplan.importers.shape import (
+    Builder,
+    Shape,
+    base,
+    depth,
+    grouped,
+    mlp,
+    shared_by,
+    width_of,
+    windows,
+)
 
 Windows = Callable[[Keys, int], list[int | None]]
 
@@ -41,14 +51,18 @@ def switched(keys: Keys, count: int) -> list[int | None]:
     """Qwen's window, which counts only where `use_sliding_window` says so, and not in the first
     `max_window_layers` layers.
     """
-    window = keys.maybe("sliding_window")
-    if not window or not keys.flag("use_sliding_window", default=False):
-        if window:
-            keys.note(f"sliding_window {window:,} is off: use_sliding_window is not true")
+    stated = keys.maybe("sliding_window")
+    if not keys.flag("use_sliding_window", default=False):
+        if stated:
+            keys.note(f"sliding_window {stated:,} is off: use_sliding_window is not true")
         return [None] * count
+    if "sliding_window" in keys.data and stated is None:
+        return [None] * count
+    window = keys.integer("sliding_window", default=4096, why="default of Qwen's configs")
     first = keys.maybe("max_window_layers", least=0)
-    start = count if first is None else first
-    return windows(keys, count, window, lambda n: n >= start)
+    if first is None:
+        first = keys.integer("max_window_layers", default=28, why="default of Qwen's configs")
+    return windows(keys, count, window, lambda n: n >= first)
 
 
 def olmo3(keys: Keys, count: int) -> list[int | None]:
@@ -67,13 +81,19 @@ class Dense:
     qk_norm: bool = False
     qk_norm_all_heads: bool = False
     norms: int = 2
+    last_norm: int = 1
     window: Windows = everywhere
     tower: bool = False
+    defaults: Mapping[str, int] = field(default_factory=dict)
 
     def __call__(self, keys: Keys) -> Shape:
-        """The shape that a config of this family describes."""
+        """The shape that a config of this family describes. One within another leaves out what its
+        class has by default.
+        """
+        if keys.prefix:
+            keys = keys.over(self.defaults, f"default of {self.name}")
         hidden, vocab, tied = base(keys, tied=self.tied, family=self.name)
-        count = keys.integer("num_hidden_layers")
+        count = depth(keys)
         biased = self.bias_key and keys.flag("attention_bias", default=False)
         attention = grouped(
             keys,
@@ -94,6 +114,7 @@ class Dense:
             vocab=vocab,
             tied=tied,
             layers=layers,
+            norms=self.last_norm,
             mtp=layers[-1:] if drafting else (),
             drafting=drafting,
             tower=self.tower,
@@ -121,38 +142,62 @@ def _normed(layer: Block) -> Attention | None:
 
 def nas(keys: Keys) -> Shape:
     """Nemotron-NAS: each layer has its own number of KV heads and width, or lacks the one or the
-    other; a width is two thirds of `ffn_mult` hidden ones, up to the next 256.
+    other.
     """
     hidden, vocab, tied = base(keys, tied=False, family="DeciLMConfig")
-    count, heads = keys.integer("num_hidden_layers"), keys.integer("num_attention_heads")
+    count, heads = depth(keys), keys.integer("num_attention_heads")
+    entries = keys.each("block_configs", count)
+    if entries is None:
+        raise InputError("no block_configs", expected="what each layer holds")
+    head_dim = width_of(keys, "head_dim", hidden, heads)
     layers = []
-    for number, entry in enumerate(keys.each("block_configs", count) or ()):
-        block = Keys({"block": entry}, f"block_configs[{number}].").within("block")
-        layers.append(_nas_layer(block, hidden, heads))
+    for number, entry in enumerate(entries):
+        inner = Keys({"block": entry}, f"{keys.prefix}block_configs[{number}] ").within("block")
+        layers.append(_nas_layer(inner, hidden, heads, head_dim))
     keys.say("block_configs", f"{count} layers: KV heads and widths of each")
     return Shape(hidden=hidden, vocab=vocab, tied=tied, layers=layers)
 
 
-def _nas_layer(block: Keys, hidden: int, heads: int) -> Block:
+def _nas_layer(block: Keys, hidden: int, heads: int, head_dim: int) -> Block:
     attends, feeds = block.within("attention"), block.within("ffn")
     for part in (attends, feeds):
-        if part.flag("replace_with_linear", default=False):
-            what = f"{part.prefix}replace_with_linear: a layer of one matrix is not modelled"
-            raise InputError(what)
+        for name in ("replace_with_linear", "sparsify"):
+            value = part.get(name)
+            if value is not None and value is not False:
+                raise InputError(f"{part.prefix}{name}: a layer made otherwise is not modelled")
     attention = feed = None
     if not attends.flag("no_op", default=False):
-        kv_heads = heads // attends.integer("n_heads_in_group")
-        attention = Attention(heads=heads, kv_heads=kv_heads, head_dim=hidden // heads)
+        group = attends.integer("n_heads_in_group")
+        kv_heads = heads // shared_by(heads, group)
+        window = attends.maybe("window_length")
+        attention = Attention(heads=heads, kv_heads=kv_heads, head_dim=head_dim, window=window)
     if not feeds.flag("no_op", default=False):
-        wide = int(2 * feeds.number("ffn_mult", 1.0) * hidden / 3)
-        feed = mlp(Keys({"intermediate_size": -(-wide // 256) * 256}))
+        feed = Mlp(width=feeds.maybe("intermediate_size") or _nas_width(feeds, hidden))
     norms = (attention is not None) + (feed is not None)
     return Block(repeat=1, attention=attention, mlp=feed, norms=norms)
 
 
+def _nas_width(feeds: Keys, hidden: int) -> int:
+    """Two thirds of `ffn_mult` hidden widths, up to the next 256."""
+    if not feeds.has("ffn_mult"):
+        raise InputError(f"no {feeds.prefix}ffn_mult", expected="the width of a layer")
+    wide = int(2 * feeds.number("ffn_mult", 1.0) * hidden / 3)
+    return max(-(-wide // 256), 1) * 256
+
+
+# What these classes have where a config within a config is silent (LLaVA 1.5 and 1.6).
+SMALL = {
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "vocab_size": 32_000,
+}
+LLAMA = {**SMALL, "intermediate_size": 11_008}
+MISTRAL = {**SMALL, "intermediate_size": 14_336, "num_key_value_heads": 8}
+
 DENSE: dict[str, Builder] = {
-    "llama": Dense(name="LlamaConfig", bias_key=True),
-    "mistral": Dense(name="MistralConfig", window=mistral),
+    "llama": Dense(name="LlamaConfig", bias_key=True, defaults=LLAMA),
+    "mistral": Dense(name="MistralConfig", window=mistral, defaults=MISTRAL),
     "ministral3": Dense(name="Ministral3Config", window=all_alike),
     "qwen2": Dense(name="Qwen2Config", qkv_bias=True, window=switched),
     "mimo": Dense(name="MiMoConfig", qkv_bias=True, window=switched),
@@ -160,9 +205,10 @@ DENSE: dict[str, Builder] = {
     "qwen3_vl_text": Dense(name="Qwen3VLTextConfig", bias_key=True, qk_norm=True, tower=True),
     "phi3": phi3,
     "phi4": phi3,
-    "olmo": Dense(name="OlmoConfig", bias_key=True, norms=0),
+    "olmo": Dense(name="OlmoConfig", bias_key=True, norms=0, last_norm=0),
     "olmo2": Dense(name="Olmo2Config", bias_key=True, qk_norm_all_heads=True),
     "olmo3": Dense(name="Olmo3Config", bias_key=True, qk_norm_all_heads=True, window=olmo3),
+    "qwen2_vl_text": Dense(name="Qwen2VLConfig", qkv_bias=True, window=switched, tower=True),
     "cohere": cohere,
     "nemotron-nas": nas,
 }

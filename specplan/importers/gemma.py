@@ -8,7 +8,18 @@ from specplan.domain.layers import Block
 from specplan.domain.mixers import Attention
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
-from specplan.importers.shape import SLIDING, Builder, Shape, base, experts, grouped, mlp, windows
+from specplan.importers.shape import (
+    SLIDING,
+    Builder,
+    Shape,
+    base,
+    depth,
+    experts,
+    grouped,
+    mlp,
+    shared_by,
+    windows,
+)
 
 # What Gemma3TextConfig has where a file is silent (google/gemma-3-4b-it states none of these).
 GEMMA3 = {
@@ -23,21 +34,26 @@ GEMMA3 = {
 }
 
 
+# What the older classes have for heads where a file is silent.
+GEMMA1 = {"num_key_value_heads": 16, "head_dim": 256}
+GEMMA2 = {"num_key_value_heads": 4, "head_dim": 256}
+
+
 def gemma(keys: Keys) -> Shape:
     """The first: plain layers, heads of 256."""
+    keys = keys.over(GEMMA1, "default of GemmaConfig")
     hidden, vocab, tied = base(keys, tied=True, family="GemmaConfig")
-    keys.integer("head_dim", default=256, why="default of GemmaConfig")
-    attention = grouped(_with(keys, head_dim=256), hidden)
-    layer = Block(repeat=1, attention=attention, mlp=mlp(keys))
-    layers = [layer] * keys.integer("num_hidden_layers")
+    layer = Block(repeat=1, attention=grouped(keys, hidden), mlp=mlp(keys))
+    layers = [layer] * depth(keys)
     return Shape(hidden=hidden, vocab=vocab, tied=tied, layers=layers)
 
 
 def gemma2(keys: Keys) -> Shape:
     """Every other layer slides, the first one too."""
+    keys = keys.over(GEMMA2, "default of Gemma2Config")
     hidden, vocab, tied = base(keys, tied=True, family="Gemma2Config")
-    attention = grouped(_with(keys, head_dim=256), hidden)
-    count = keys.integer("num_hidden_layers")
+    attention = grouped(keys, hidden)
+    count = depth(keys)
     window = keys.integer("sliding_window", default=4096, why="default of Gemma2Config")
     seen = windows(keys, count, window, lambda n: n % 2 == 0)
     return Shape(
@@ -47,12 +63,10 @@ def gemma2(keys: Keys) -> Shape:
 
 def gemma3(keys: Keys) -> Shape:
     """Five sliding layers to one that sees all, unless the file says otherwise."""
-    for name, value in GEMMA3.items():
-        keys.integer(name, default=value, why="default of Gemma3TextConfig")
-    keys = _with(keys, **GEMMA3)
+    keys = keys.over(GEMMA3, "default of Gemma3TextConfig")
     hidden, vocab, tied = base(keys, tied=True, family="Gemma3TextConfig")
     attention = grouped(keys, hidden, qk_norm=True)
-    count, window = keys.integer("num_hidden_layers"), keys.integer("sliding_window")
+    count, window = depth(keys), keys.integer("sliding_window")
     pattern = keys.integer(
         "sliding_window_pattern",
         "_sliding_window_pattern",
@@ -72,13 +86,12 @@ def gemma4(keys: Keys) -> Shape:
     _plain(keys)
     hidden, vocab, tied = base(keys, tied=True, family="Gemma4TextConfig")
     near = grouped(keys, hidden, qk_norm=True)
-    wide = replace(
-        near,
-        head_dim=keys.maybe("global_head_dim") or near.head_dim,
-        kv_heads=keys.maybe("num_global_key_value_heads") or near.kv_heads,
-        keys_are_values=keys.flag("attention_k_eq_v", default=False),
-    )
-    count = keys.integer("num_hidden_layers")
+    wide = replace(near, head_dim=keys.integer("global_head_dim"))
+    if keys.flag("attention_k_eq_v", default=False):
+        kv_heads = keys.maybe("num_global_key_value_heads") or near.kv_heads
+        kv_heads = shared_by(near.heads, kv_heads)
+        wide = replace(wide, kv_heads=kv_heads, keys_are_values=True)
+    count = depth(keys)
     window = keys.integer("sliding_window")
     words = keys.words("layer_types", count, SLIDING)
     if words is None:
@@ -115,12 +128,6 @@ def _layers(keys: Keys, attention: Attention, seen: list[int | None], *, norms: 
         Block(repeat=1, attention=replace(attention, window=window), mlp=feed, norms=norms)
         for window in seen
     ]
-
-
-def _with(keys: Keys, **defaults: int) -> Keys:
-    """The same keys with class defaults where the file has none."""
-    stated = {name: value for name, value in keys.data.items() if value is not None}
-    return Keys({**defaults, **stated}, keys.prefix, keys.basis, keys.notes)
 
 
 GEMMA: dict[str, Builder] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from specplan.domain.architecture import Architecture
 from specplan.errors import InputError
+from specplan.importers.deep import DEEP
 from specplan.importers.dense import DENSE
 from specplan.importers.gemma import GEMMA
 from specplan.importers.hybrid import HYBRID
@@ -15,8 +16,10 @@ from specplan.importers.keys import Keys
 from specplan.importers.older import OLDER
 from specplan.importers.shape import Builder, Shape, merged
 from specplan.importers.sparse import SPARSE
+from specplan.importers.unread import refuse_unread
+from specplan.visible import visible
 
-FAMILIES: dict[str, Builder] = {**DENSE, **GEMMA, **SPARSE, **HYBRID, **OLDER}
+FAMILIES: dict[str, Builder] = {**DENSE, **GEMMA, **SPARSE, **DEEP, **HYBRID, **OLDER}
 """How each `model_type` is read. A kind that is not here is refused: its layers may hold weights
 that no key of its config names.
 """
@@ -24,8 +27,12 @@ that no key of its config names.
 # What `model_type` of the text part stands for, where files name it otherwise.
 ALSO = {
     "gemma3": "gemma3_text",
+    "gemma3n_text": "gemma3n",
     "gemma4": "gemma4_text",
     "llama4": "llama4_text",
+    "qwen2_5_vl": "qwen2_vl_text",
+    "qwen2_5_vl_text": "qwen2_vl_text",
+    "qwen2_vl": "qwen2_vl_text",
     "qwen3_5": "qwen3_5_text",
     "qwen3_5_moe": "qwen3_5_moe_text",
     "qwen3_vl": "qwen3_vl_text",
@@ -41,22 +48,33 @@ NESTED = ("text_config", "language_config", "llm_config")
 TOWERS = ("vision_config", "audio_config", "visual", "vision_tower")
 
 ENCODER = "an encoder-decoder: a planner of decoders has no place for its encoder"
+ONLY_ENCODER = "an encoder: it generates nothing, token by token or otherwise"
+COMPRESSED = "compressed attention, hash layers and hyper-connections are not modelled"
+STATES = "a model without attention has no cache to plan"
+MIXED = "its mixers between attention layers are not modelled"
+SPEAKING = "several models that speak to each other (thinker, talker, codec) are not one decoder"
 REFUSED = {
-    "t5": ENCODER,
-    "mt5": ENCODER,
-    "bart": ENCODER,
-    "whisper": ENCODER,
-    "deepseek_v4": "compressed attention, hash layers and hyper-connections are not modelled",
-    "deepseek_ref": "compressed attention, hash layers and hyper-connections are not modelled",
+    **dict.fromkeys(("t5", "mt5", "umt5", "longt5", "t5gemma", "bart", "mbart"), ENCODER),
+    **dict.fromkeys(("pegasus", "whisper", "m2m_100", "marian"), ENCODER),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "deberta-v2", "modernbert"), ONLY_ENCODER),
+    **dict.fromkeys(("electra", "distilbert", "mpnet", "nomic_bert"), ONLY_ENCODER),
+    **dict.fromkeys(("deepseek_v4", "deepseek_ref"), COMPRESSED),
+    **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv6", "rwkv7"), STATES),
+    **dict.fromkeys(("jamba", "zamba", "zamba2", "bamba", "falcon_h1", "lfm2"), MIXED),
+    **dict.fromkeys(("granitemoehybrid", "recurrent_gemma", "minimax"), MIXED),
+    **dict.fromkeys(("qwen2_5_omni", "qwen3_omni_moe", "qwen2_5_omni_text"), SPEAKING),
+    "cohere2": "windows that alternate and layers without positions are not read for Command A",
+    "gemma3n": "embeddings for every layer, layers that share a cache and predictions of hidden "
+    "states (AltUp) are not modelled",
     "kimi_linear": "Kimi delta attention and experts of a routed width of their own are not "
     "modelled, and no published count could confirm a reading",
     "minimax_m3": "block-sparse attention with its own index heads is not modelled",
     "mllama_text_model": "cross-attention layers on images are not modelled",
     "muse_glimmer_text": "no public model code says what its layers hold",
     "laguna": "gates per head and heads that differ by layer, in code of its own, are not modelled",
+    "phi3small": "block-sparse attention is not modelled",
     "step3p7": "no public model code says what its layers hold",
     "chinchilla": "not a config that anybody published",
-    "mamba": "a model without attention has no cache to plan",
 }
 
 
@@ -85,35 +103,41 @@ def described(config: Mapping[str, object]) -> Config:
     """
     keys = Keys(config)
     for name in NESTED:
-        if isinstance(config.get(name), Mapping):
-            inner = keys.within(name)
-            merged_data = dict(inner.data)
-            if merged_data.get("tie_word_embeddings") is None:
-                merged_data["tie_word_embeddings"] = config.get("tie_word_embeddings")
-            inner = Keys(merged_data, inner.prefix, keys.basis, keys.notes)
-            kind = inner.text("model_type") or Keys(config).text("model_type")
+        if keys.has(name):
+            inner = _tied_as(keys.within(name), config.get("tie_word_embeddings"))
+            kind = inner.text("model_type") or keys.text("model_type")
             return Config(config, inner, ALSO.get(kind, kind))
     kind = keys.text("model_type") or _class_kind(keys)
     return Config(config, keys, ALSO.get(kind, kind))
 
 
+def _tied_as(inner: Keys, whole: object) -> Keys:
+    """The language model with the whole's word on its head, where it has none of its own."""
+    own = inner.data.get("tie_word_embeddings")
+    if own is not None and whole is not None and own != whole:
+        inner.note(f"{inner.prefix}tie_word_embeddings is taken; the config around it differs")
+    return inner.over({"tie_word_embeddings": whole}, "tie_word_embeddings")
+
+
 def shape_of(config: Config) -> Shape:
     """Its layers, or a refusal that names what stands in the way."""
-    keys = config.keys
+    keys, kind = config.keys, config.kind
     if config.top.get("is_encoder_decoder") is True:
         raise InputError(ENCODER)
-    if config.kind in REFUSED:
-        raise InputError(f"model_type {config.kind}: {REFUSED[config.kind]}")
-    builder = FAMILIES.get(config.kind)
+    if kind in REFUSED:
+        raise InputError(f"model_type {kind}: {REFUSED[kind]}")
+    builder = FAMILIES.get(kind)
     if builder is None:
-        if not config.kind:
+        if not kind:
             hint = "a config.json of Hugging Face has a model_type"
             raise InputError("no model_type", expected="the kind of model", hint=hint)
+        shown = visible(kind, 40)
         raise InputError(
-            f"model_type '{config.kind[:40]}' is not known: its layers may hold what no key names",
+            f"model_type '{shown}' is not known: its layers may hold what no key names",
             hint="write its card by hand (models/README.md), or ask for the family",
         )
     shape = builder(keys)
+    refuse_unread(keys, kind)
     return replace(shape, tower=shape.tower or config.tower)
 
 

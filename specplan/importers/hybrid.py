@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from specplan.domain.card import Dtype
-from specplan.domain.layers import Block, Mlp
+from specplan.domain.layers import Block, Experts, Mlp
 from specplan.domain.mixers import Attention, GatedDelta, Mamba2
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
-from specplan.importers.shape import Builder, Shape, base, deep_experts, experts, grouped, mlp
+from specplan.importers.shape import (
+    MOST_LAYERS,
+    Builder,
+    Shape,
+    base,
+    deep_experts,
+    depth,
+    experts,
+    grouped,
+    mlp,
+    sparse_layers,
+)
 
 STATES = {"float32": Dtype.FP32, "bfloat16": Dtype.BF16, "float16": Dtype.FP16}
 LAYER_TYPES = {"linear_attention": 0, "full_attention": 0}
@@ -22,23 +33,22 @@ def qwen_next(keys: Keys, *, tower: bool = False) -> Shape:
     dense or with experts and a gated shared one.
     """
     hidden, vocab, tied = base(keys, tied=False, family="Qwen's hybrid config")
-    count = keys.integer("num_hidden_layers")
-    delta, attention = _delta(keys), _gated(keys, hidden)
-    feed: dict[str, object] = {}
-    if keys.has("num_experts"):
-        shared = keys.integer("shared_expert_intermediate_size")
-        width = keys.integer("moe_intermediate_size")
-        feed["experts"] = experts(keys, width, shared_width=shared, shared_gate=True)
-    else:
-        feed["mlp"] = mlp(keys)
-    own = Block(repeat=1, attention=attention, **feed)  # type: ignore[arg-type]
-    state = Block(repeat=1, delta=delta, **feed)  # type: ignore[arg-type]
+    count = depth(keys)
+    mixers = {True: Block(repeat=1, attention=_gated(keys, hidden))}
+    mixers[False] = Block(repeat=1, delta=_delta(keys))
     every = keys.integer("full_attention_interval", default=4, why="default of Qwen3NextConfig")
     words = keys.words("layer_types", count, LAYER_TYPES)
     full = [w == "full_attention" for w in words or ()]
+    full = full or [(n + 1) % every == 0 for n in range(count)]
+    routed = _routed(keys) if keys.has("num_experts") else None
+    sparse = sparse_layers(keys, count) if routed else [False] * count
+    dense = None if all(sparse) else mlp(keys)
+    feeds = [(routed, None) if here else (None, dense) for here in sparse]
     layers = [
-        own if here else state for here in full or [(n + 1) % every == 0 for n in range(count)]
+        replace(mixers[here], experts=moe, mlp=feed)
+        for here, (moe, feed) in zip(full, feeds, strict=True)
     ]
+    own = replace(mixers[True], experts=routed, mlp=None if routed else dense)
     return Shape(
         hidden=hidden,
         vocab=vocab,
@@ -46,6 +56,7 @@ def qwen_next(keys: Keys, *, tower: bool = False) -> Shape:
         layers=layers,
         mtp=(own,),
         drafting=keys.maybe("mtp_num_hidden_layers", least=0) or 0,
+        unmentioned=0 if tower else 1,  # Qwen3-Next's checkpoints hold one, its config none
         tower=tower,
     )
 
@@ -53,6 +64,12 @@ def qwen_next(keys: Keys, *, tower: bool = False) -> Shape:
 def qwen35(keys: Keys) -> Shape:
     """Qwen3.5 and 3.6 with their vision tower."""
     return qwen_next(keys, tower=True)
+
+
+def _routed(keys: Keys) -> Experts:
+    shared = keys.maybe("shared_expert_intermediate_size", least=0) or 0
+    width = keys.integer("moe_intermediate_size")
+    return experts(keys, width, shared_width=shared, shared_gate=bool(shared))
 
 
 def _gated(keys: Keys, hidden: int) -> Attention:
@@ -108,6 +125,8 @@ def _kinds(keys: Keys) -> list[str]:
     name, kinds = _listed(keys, "hybrid_override_pattern", "layers_block_type")
     if not kinds:
         raise InputError("no hybrid_override_pattern or layers_block_type")
+    if len(kinds) > MOST_LAYERS:
+        raise InputError(f"{name} has {len(kinds):,} layers", expected=f"at most {MOST_LAYERS:,}")
     count = keys.maybe("num_hidden_layers")
     if count is not None and count != len(kinds):
         raise InputError(f"{name} has {len(kinds)} layers and num_hidden_layers is {count}")
@@ -152,6 +171,9 @@ def _single(keys: Keys, hidden: int, kind: str) -> Block:
 
 
 def _mamba(keys: Keys) -> Mamba2:
+    for name in ("use_bias", "mamba_proj_bias"):
+        if keys.flag(name, default=False):
+            raise InputError(f"{keys.prefix}{name}: Mamba projections with a bias are not modelled")
     return Mamba2(
         heads=keys.integer("mamba_num_heads"),
         head_dim=keys.integer("mamba_head_dim"),

@@ -17,8 +17,8 @@ class Shape:
     """A model layer by layer, in its own order, before equal ones are written once.
 
     `mtp` are the layers of one module for multi-token prediction as a checkpoint may carry it,
-    `drafting` how many modules the config announces, `tower` whether it has an encoder of images
-    or sound.
+    `drafting` how many modules the config announces, `unmentioned` how many the checkpoints of a
+    family hold of which no config speaks, `tower` whether it has an encoder of images or sound.
     """
 
     hidden: int
@@ -30,6 +30,7 @@ class Shape:
     positions: int | None = None
     mtp: Sequence[Block] = ()
     drafting: int = 0
+    unmentioned: int = 0
     tower: bool = False
 
     def architecture(self) -> Architecture:
@@ -46,6 +47,8 @@ class Shape:
 
 
 Builder = Callable[[Keys], Shape]
+
+MOST_LAYERS = 1000
 
 
 def merged(layers: Sequence[Block]) -> tuple[Block, ...]:
@@ -69,16 +72,35 @@ def base(keys: Keys, *, tied: bool, family: str) -> tuple[int, int, bool]:
     return hidden, vocab, keys.flag("tie_word_embeddings", default=tied, why=why)
 
 
-def grouped(keys: Keys, hidden: int, *, heads: int | None = None, **extra: object) -> Attention:
+def depth(keys: Keys) -> int:
+    """How many layers there are."""
+    return keys.integer("num_hidden_layers", most=MOST_LAYERS)
+
+
+def width_of(keys: Keys, name: str, whole: int, heads: int) -> int:
+    """The width of one head where a file does not state it: the heads divide the hidden width."""
+    if whole % heads:
+        raise InputError(f"no {keys.prefix}{name}, and {heads:,} heads do not divide {whole:,}")
+    keys.say(name, f"{whole // heads}: absent, hidden_size / num_attention_heads")
+    return whole // heads
+
+
+def shared_by(heads: int, kv_heads: int) -> int:
+    """The KV heads, each for as many heads as any other."""
+    if heads % kv_heads:
+        what = f"{kv_heads:,} KV heads for {heads:,} heads"
+        raise InputError(what, expected="a number that divides the heads")
+    return kv_heads
+
+
+def grouped(keys: Keys, hidden: int, **extra: object) -> Attention:
     """Grouped-query attention from the usual keys."""
-    count = heads or keys.integer("num_attention_heads")
+    count = keys.integer("num_attention_heads")
     kv_heads = keys.integer("num_key_value_heads", default=count, why="absent, one for each head")
+    shared_by(count, kv_heads)
     head_dim = keys.maybe("head_dim", "attention_head_dim")
     if head_dim is None:
-        if hidden % count:
-            raise InputError(f"no head_dim, and {count} heads do not divide {hidden}")
-        head_dim = hidden // count
-        keys.say("head_dim", f"{head_dim}: absent, hidden_size / num_attention_heads")
+        head_dim = width_of(keys, "head_dim", hidden, count)
     made = Attention(heads=count, kv_heads=kv_heads, head_dim=head_dim)
     return replace(made, **extra)  # type: ignore[arg-type]
 
@@ -88,15 +110,14 @@ def latent(keys: Keys, hidden: int) -> LatentAttention:
     heads = keys.integer("num_attention_heads")
     value = keys.maybe("v_head_dim")
     if value is None:
-        value = hidden // heads
-        keys.say("v_head_dim", f"{value}: absent, hidden_size / num_attention_heads")
+        value = width_of(keys, "v_head_dim", hidden, heads)
     return LatentAttention(
         heads=heads,
         latent=keys.integer("kv_lora_rank"),
         rope=keys.integer("qk_rope_head_dim"),
         nope=keys.integer("qk_nope_head_dim"),
         value=value,
-        q_rank=keys.maybe("q_lora_rank"),
+        q_rank=keys.maybe("q_lora_rank", least=0) or None,
         qkv_bias=keys.flag("attention_bias", default=False),
     )
 
@@ -139,13 +160,22 @@ def sparse_layers(keys: Keys, count: int) -> list[bool]:
     words = keys.words("mlp_layer_types", count, {"dense": 0, "sparse": 0})
     if words:
         return [word == "sparse" for word in words]
-    if isinstance(keys.data.get("moe_layer_freq"), list):
-        return [bool(value) for value in keys.each("moe_layer_freq", count) or ()]
+    if isinstance(keys.get("moe_layer_freq"), list):
+        return keys.marks("moe_layer_freq", count) or []
     dense = keys.maybe("first_k_dense_replace", least=0) or 0
     every = keys.maybe("moe_layer_freq", "decoder_sparse_step") or 1
     offset = 0 if keys.has("first_k_dense_replace") or keys.has("moe_layer_freq") else 1
-    only = {value for value in keys.items("mlp_only_layers") or () if isinstance(value, int)}
+    only = keys.numbers("mlp_only_layers")
     return [n >= dense and (n + offset) % every == 0 and n not in only for n in range(count)]
+
+
+def dense_first(keys: Keys, count: int) -> list[bool]:
+    """The same for families whose first layers are dense, which classes default to otherwise."""
+    listed = keys.has("mlp_layer_types") or isinstance(keys.get("moe_layer_freq"), list)
+    if not listed and not keys.has("first_k_dense_replace"):
+        what = f"no {keys.prefix}first_k_dense_replace"
+        raise InputError(what, expected="how many layers come before the sparse ones")
+    return sparse_layers(keys, count)
 
 
 SLIDING = {"full_attention": False, "sliding_attention": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-WIDTHS = ("hidden_size", "vt_hidden_size", "embed_dim")
+WIDTHS = ("embed_dim", "hidden_size", "vt_hidden_size")  # Qwen2-VL's hidden_size is its output
 DEPTHS = ("depth", "num_hidden_layers", "vt_num_hidden_layers")
 FEEDS = ("intermediate_size", "vt_intermediate_size")
 

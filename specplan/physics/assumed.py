@@ -8,7 +8,7 @@ from specplan.domain.card import Dtype
 from specplan.physics.experts import Route
 from specplan.physics.moving import Exchange, State
 from specplan.physics.silicon import USUAL_UNITS, Silicon, nearest
-from specplan.physics.work import Attend, AttendLatent, Matmul, Term
+from specplan.physics.work import Attend, AttendIndex, AttendLatent, Matmul, Term
 
 _SAME: dict[Dtype, tuple[Dtype, ...]] = {Dtype.FP16: (Dtype.BF16,)}  # 16 bits are 16 bits
 
@@ -43,6 +43,8 @@ def _of_term(term: Term, silicon: Silicon) -> Iterator[str]:
         yield from _other(kernels.attention, term.dtype, "attention over {} caches")
     elif isinstance(term, AttendLatent):
         yield "efficiency of latent attention is assumed: no table has it"
+    elif isinstance(term, AttendIndex):
+        yield "the indexer of sparse attention is taken to run as latent attention does"
     elif isinstance(term, State):
         yield "time of recurrent layers is assumed: no table has it"
     elif isinstance(term, Exchange):

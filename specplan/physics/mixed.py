@@ -18,8 +18,9 @@ from specplan.physics.moving import Sample
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import gpu_step
 from specplan.physics.tokens import FloatArray
-from specplan.physics.work import Attend, AttendLatent, Load, Term, load
+from specplan.physics.work import Attend, AttendIndex, AttendLatent, Load, Term, load
 
+ATTENTION = (Attend, AttendLatent, AttendIndex)
 BUDGET_TOKENS = 8192  # tokens of one step, prompt and output, that engines allow by default
 UNABSORBED = 1 / 3  # of the absorbed FLOP: prompts run latent attention in its plain form
 PREFILL_SHARE = 0.5  # of the bf16 peak that prefill attention reaches (assumed)
@@ -65,7 +66,7 @@ def mixed_step_s(
     """
     rows = load(batch, (batch + prompt) / batch, context)
     decoding, sampled = load(batch, 1, context), load(batch + 1, 1, context)
-    attention = [term for term in terms if isinstance(term, Attend | AttendLatent)]
+    attention = [term for term in terms if isinstance(term, ATTENTION)]
     last = [term for term in terms if isinstance(term, Sample) or term.name == "head"]
     wide = [term for term in terms if term not in attention and term not in last]
     parts: tuple[tuple[Sequence[Term], Load], ...] = (

@@ -36,9 +36,7 @@ def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
         yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
 
 
-def _stored(
-    setup: Setup, models: Iterable[tuple[Model, Dtype]], *, timed: bool
-) -> Iterator[str]:
+def _stored(setup: Setup, models: Iterable[tuple[Model, Dtype]], *, timed: bool) -> Iterator[str]:
     """How weights are multiplied that are stored in few bits, or without a rate of their own."""
     for model, stored in models:
         compute, name = setup.hardware.compute_dtype(stored), model.name

@@ -30,6 +30,7 @@ from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of
+from specplan.questions.cost import Cost, cost_of
 from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
@@ -93,6 +94,7 @@ class BestK:
     throughput: float | None
     uncertain: Uncertain | None
     need: Need | None
+    cost: Cost | None
 
 
 def best_k(
@@ -100,15 +102,19 @@ def best_k(
     *,
     objective: str = "latency",
     need: float | None = None,
+    usd_per_gpu_hour: float | None = None,
 ) -> Answer:
     """The best k of each workload in the scenario; in full when there is one.
 
     `objective` is latency (TPOT at the batch asked), throughput (each arm at its own largest
     batch) or cost (arithmetic per token). `need` is a wanted speedup: what must the drafter reach?
+    `usd_per_gpu_hour` is used instead of the price on a card.
     """
     goal = _objective(objective)
     if need is not None and not 0 < need < math.inf:
         raise UsageError(f"need is {need:g}", expected="a finite speedup above 0")
+    if usd_per_gpu_hour is not None:
+        _refuse_price(scenario, usd_per_gpu_hour)
     if scenario.parts:
         if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
@@ -119,7 +125,7 @@ def best_k(
         return best_ks(scenario, goal)
     (point,) = points_of(scenario)
     weighed = weigh(point, scenario.candidates)
-    value = _in_full(weighed, goal, scenario, need)
+    value = _in_full(weighed, goal, scenario, need, usd_per_gpu_hour)
     return Answer(
         command="best-k",
         value=value,
@@ -148,6 +154,14 @@ def _refuse_need(scenario: Scenario, goal: Objective) -> None:
             "--need asks what a drafter must reach, and -d none is no drafter",
             hint="name one, or free, or ratio:0.05",
         )
+
+
+def _refuse_price(scenario: Scenario, usd: float) -> None:
+    """Refuses a price that is none, or one for several workloads."""
+    if not 0 < usd < math.inf:
+        raise UsageError(f"{usd:g} USD per GPU-hour", expected="a finite price above 0")
+    if scenario.workloads > 1 or scenario.parts:
+        raise UsageError("--usd-per-gpu-hour is about one workload", hint="leave it out")
 
 
 def _objective(name: str) -> Objective:
@@ -217,7 +231,9 @@ def _nearly_best(score: FloatArray, best: int) -> npt.NDArray[np.bool_]:
     return nearly
 
 
-def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float | None) -> BestK:
+def _in_full(
+    w: Weighed, objective: Objective, scenario: Scenario, need: float | None, usd: float | None
+) -> BestK:
     choice, best = choose(w, objective, scenario.k_max), w.best(objective)
     point = w.point
     alpha = point.acceptance.alpha
@@ -235,6 +251,7 @@ def _in_full(w: Weighed, objective: Objective, scenario: Scenario, need: float |
         if point.acceptance.sd
         else None,
         need=None if need is None else what_is_needed(w, need),
+        cost=cost_of(point.setup, choice.tokens_per_s, point.batch / choice.plain_tpot_s, usd),
     )
 
 

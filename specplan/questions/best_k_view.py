@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
 from specplan.questions.common import alpha_words, dtype_words, percent, times
+from specplan.questions.cost import cost_words
 from specplan.questions.grids import PLACE_COLUMNS, ROUND_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.memory import drafter_words, sequences_words
 from specplan.questions.servings import SERVING_COLUMNS
@@ -94,6 +95,8 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         ("binds", _binds(choice)),
         ("arithmetic", f"{times(value.flops_per_token)} the FLOP per token of plain decoding"),
     ]
+    if value.cost is not None:
+        facts.append(("cost", cost_words(value.cost)))
     if value.throughput is not None:
         capacity = f"{times(value.throughput)} with each arm at its own largest batch"
         facts.append(("at capacity", capacity))

@@ -32,14 +32,9 @@ def hardware_figures(card: Hardware) -> list[Figure]:
         *(_turning(card, stored) for stored in STORED),
         *_shares(card),
         _price(card),
+        *_measured(card),
     ]
     return figures(facts, card.sources, card.weak)
-
-
-def lowest(card: Hardware) -> Price | None:
-    """The lowest price for which a device can be had without a contract."""
-    asked = [price for price in card.prices if price.kind == "on-demand"]
-    return min(asked, key=lambda price: price.usd_per_hour, default=None)
 
 
 def price_words(price: Price) -> str:
@@ -89,9 +84,33 @@ def _shares(card: Hardware) -> Iterator[Fact]:
 
 
 def _price(card: Hardware) -> Fact:
-    price = lowest(card)
+    price = card.lowest_price
     value = price.usd_per_hour if price else None
     return Fact("derived.usd_per_hour", "lowest price on demand", "USD/h", value)
+
+
+def _measured(card: Hardware) -> Iterator[Fact]:
+    """What a probe of the machine reached: copy, smallest kernel, best product of each dtype."""
+    found = card.measured
+    copy, floor = (found.copy, found.floor) if found else (None, None)
+    copied, started = (
+        (_spread(found.copy_spread), _spread(found.floor_spread)) if found else ("", "")
+    )
+    yield Fact("measured.copy", "measured copy", "B/s", copy, copied)
+    yield Fact("measured.floor", "measured smallest kernel", "s", floor, started)
+    for dtype in Dtype:
+        best = found.best(dtype) if found and dtype in found.dtypes else None
+        yield Fact(
+            f"measured.{dtype}",
+            f"measured {dtype} product",
+            "FLOP/s",
+            best.flops if best else None,
+            _spread(best.spread, f"width {best.m}, ") if best else "",
+        )
+
+
+def _spread(spread: float, of: str = "") -> str:
+    return f" ({of}spread {100 * spread:.2g} %)"
 
 
 def _capacity(card: Hardware) -> str:

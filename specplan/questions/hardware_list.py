@@ -22,7 +22,6 @@ from specplan.questions.cards import (
     ordered,
     rows_of,
 )
-from specplan.questions.hardware_figures import lowest
 
 USUAL = Dtype.BF16
 STATUSES = ("available", "announced")
@@ -166,7 +165,7 @@ def hardware_row(card: Hardware) -> Row:
     dtype = known(lambda: card.compute_dtype(USUAL))
     rate = card.rates[dtype] if dtype else None
     fp8 = card.rates.get(Dtype.FP8)
-    price = lowest(card)
+    price = card.lowest_price
     return {
         "name": card.name,
         "title": card.title,

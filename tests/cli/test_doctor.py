@@ -218,8 +218,8 @@ def test_a_model(changes, found):
         (
             HEAD,
             "[lm-1b]",
-            "[lm-1c]",
-            "6:34: SC032 warning target lm-1c: unknown model 'lm-1c'; "
+            "[no-such-name]",
+            "6:34: SC032 warning target no-such-name: unknown model 'no-such-name'; "
             "specplan models list shows all",
         ),
         (

@@ -6,6 +6,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import foreign
 import pytest
 from typed import ROOT, answered, commands
 
@@ -91,6 +92,7 @@ def test_an_example_runs(capsys, line):
     Path("plans").mkdir()
     shutil.copy(ROOT / "measurements/steps.csv", "measured.csv")
     assert answered(capsys, PLAN).code == 0
+    foreign.examples()
     words, _, file = line.partition(" > ")
     said = answered(capsys, shlex.split(words)[1:])
     no = "--plant" in line or "--strict" in line  # a bug to be found; a bound proves nothing

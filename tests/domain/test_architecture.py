@@ -132,7 +132,7 @@ def test_a_markov_head_couples_the_tokens_of_a_block():
     block = Block(repeat=1, attention=Attention(heads=2, kv_heads=1, head_dim=32))
     plain, coupled = architecture(block), architecture(block, markov=16)
     assert coupled.matmul_params - plain.matmul_params == 1000 * 16
-    assert coupled.stored_params - plain.stored_params == 2 * 1000 * 16 + 64 + 16
+    assert coupled.stored_params - plain.stored_params == 2 * 1000 * 16 + 64 + 16 + 1
 
 
 def test_learned_positions_and_biases_are_stored_alone():

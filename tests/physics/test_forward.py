@@ -15,13 +15,14 @@ from specplan.domain.mixers import Attention
 from specplan.domain.model import Model
 from specplan.errors import Refused
 from specplan.physics.forward import Layout, forward_terms
+from specplan.physics.mixed import ATTENTION
 from specplan.physics.moving import State
-from specplan.physics.roofline import kv_bytes
+from specplan.physics.roofline import kv_read_bytes
 from specplan.physics.work import Matmul, Term, load
 
 SMALL = Small(launches=3, launch=3e-6, memory=0.8, state=15e-6, sampler=40e-6, draft_sampler=20e-6)
 BF16 = Layout(dtype=Dtype.BF16, kv_dtype=Dtype.BF16)
-MODELS = [loaded.card for loaded in Catalogue().every(Model)]
+MODELS = [loaded.card for loaded in Catalogue().every(Model) if loaded.card.architecture]
 CONTEXTS = np.array([1.0, 100.0, 4096.0, 100_000.0])  # below and beyond every window
 CARDS = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 
@@ -32,7 +33,7 @@ def terms(model: Model, layout: Layout = BF16) -> tuple[Term, ...]:
 
 
 def architecture(model: Model) -> Architecture:
-    """That of a card, every one of which has one."""
+    """That of a card that has one."""
     assert model.architecture is not None
     return model.architecture
 
@@ -44,18 +45,33 @@ def named(model: Model, name: str) -> list[Term]:
 
 @CARDS
 def test_terms_hold_every_weight_once(model):
-    """What is stored, less what is never multiplied: norms, biases and an untied embedding."""
+    """What one token multiplies, and the experts that it leaves idle."""
     arch = architecture(model)
-    vectors = sum(block.repeat * block.vector_params(arch.hidden) for block in arch.blocks)
-    embedding = 0 if arch.tied_embeddings else arch.vocab * arch.hidden
-    multiplied = arch.stored_params - vectors - arch.hidden - embedding
-    assert sum(term.params for term in terms(model)) == multiplied
+    idle = sum(g.layers * (g.experts - g.active) * g.expert_params for g in arch.expert_groups)
+    assert sum(term.params for term in terms(model)) == arch.matmul_params + idle
+
+
+@CARDS
+def test_the_checkpoint_holds_what_is_multiplied_and_more(model):
+    """Stored are the terms' weights but a borrowed head; and norms, biases, an embedding, the way
+    into a Markov head with its confidence.
+    """
+    arch = architecture(model)
+    layers = sum(block.repeat * block.vector_params(arch.hidden) for block in arch.blocks)
+    vectors = layers + (arch.norms + arch.fuse_bias + (arch.positions or 0)) * arch.hidden
+    vectors += arch.vocab if arch.head_bias else 0
+    wide, rank = arch.vocab * arch.hidden, arch.markov or 0
+    beside = vectors + (0 if arch.tied_embeddings else wide)
+    beside += arch.vocab * rank + (arch.hidden + rank + 1 if rank else 0)
+    borrowed = wide if arch.borrowed_head else 0
+    multiplied = sum(term.params for term in terms(model))
+    assert arch.stored_params == multiplied - borrowed + beside
 
 
 @CARDS
 def test_one_tokens_arithmetic_is_that_of_the_active_weights(model):
     """2 FLOP per weight that one token multiplies; latent up-projections are absorbed unchanged."""
-    attention = named(model, "attention")
+    attention = [term for term in terms(model) if isinstance(term, ATTENTION)]
     one = load(1, 1, 1)
     flops = sum(t.flops(one) for t in terms(model)) - sum(t.flops(one) for t in attention)
     assert flops == pytest.approx(2 * architecture(model).matmul_params, rel=1e-12)
@@ -66,9 +82,9 @@ def test_one_tokens_arithmetic_is_that_of_the_active_weights(model):
 def test_attention_reads_the_cache_of_one_sequence(model, kv_dtype):
     asked = load(1, 1, CONTEXTS)
     layout = Layout(dtype=Dtype.BF16, kv_dtype=kv_dtype)
-    attention = [term for term in terms(model, layout) if term.name == "attention"]
+    attention = [term for term in terms(model, layout) if isinstance(term, ATTENTION)]
     read = sum(term.traffic_bytes(asked) for term in attention)
-    kept = kv_bytes(model, CONTEXTS, kv_dtype) - model.state_bytes
+    kept = kv_read_bytes(model, CONTEXTS, kv_dtype) - model.state_bytes
     np.testing.assert_allclose(read, kept, rtol=1e-12)
 
 
@@ -81,10 +97,17 @@ def test_state_is_read_and_written(model):
 def test_cards_cover_the_kinds_of_layers():
     """The checks above would be hollow for a kind of layer that no card has."""
     blocks = [block for model in MODELS for block in architecture(model).blocks]
-    kinds = ("attention", "latent", "recurrent", "mlp", "experts")
+    kinds = ("attention", "latent", "delta", "mamba", "mlp", "experts")
     assert [kind for kind in kinds if not any(getattr(b, kind) for b in blocks)] == []
     assert any(b.attention and b.attention.window for b in blocks)
     assert any(b.attention and b.attention.gated for b in blocks)
+    assert any(b.attention and b.attention.value_dim for b in blocks)
+    assert any(b.attention and b.attention.keys_are_values for b in blocks)
+    assert any(b.latent and b.latent.indexer for b in blocks)
+    assert any(b.experts and b.experts.latent for b in blocks)
+    assert any(b.experts and b.experts.shared_gate for b in blocks)
+    assert any(architecture(model).markov for model in MODELS)
+    assert any(architecture(model).fuse_each for model in MODELS)
     assert any(b.experts and b.experts.shared_width for b in blocks)
 
 
@@ -100,8 +123,12 @@ def test_an_eagle3_head_reads_two_vectors_and_fuses_three():
 
 
 def test_a_model_does_not_fuse():
-    assert [m.name for m in MODELS if named(m, "fuse") and m.family != "eagle3"] == []
-    assert [m.name for m in MODELS if not named(m, "fuse") and m.family == "eagle3"] == []
+    once = {"eagle3", "dflash", "dspark"}
+    assert [m.name for m in MODELS if named(m, "fuse") and m.family not in once] == []
+    assert [m.name for m in MODELS if not named(m, "fuse") and m.family in once] == []
+    each = {"eagle", "mtp"}
+    assert [m.name for m in MODELS if named(m, "join") and m.family not in each] == []
+    assert [m.name for m in MODELS if not named(m, "join") and m.family in each] == []
 
 
 @pytest.mark.parametrize(("inputs", "gated"), [(1, False), (2, False), (1, True), (3, True)])

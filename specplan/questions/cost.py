@@ -1,0 +1,55 @@
+"""What tokens cost: the price of the GPUs over what they produce."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specplan.domain.scenario import Setup
+
+SECONDS_PER_HOUR = 3600.0
+MILLION = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """USD for a million output tokens with the chosen k and without a drafter, all GPUs busy with
+    this batch; `price` says whose hourly price of one GPU that is.
+    """
+
+    usd_per_gpu_hour: float
+    price: str
+    usd_per_million_tokens: float
+    usd_per_million_tokens_plain: float
+
+
+def cost_of(
+    setup: Setup, tokens_per_s: float, plain_tokens_per_s: float, stated: float | None
+) -> Cost | None:
+    """The cost at a price that was stated, else at the card's lowest; None without one."""
+    listed = setup.hardware.lowest_price
+    if stated is not None:
+        hourly, price = stated, "as stated"
+    elif listed is not None:
+        hourly, price = listed.usd_per_hour, f"{listed.provider}, {listed.read}"
+    else:
+        return None
+    usd_per_s = hourly * setup.gpus / SECONDS_PER_HOUR
+    return Cost(
+        usd_per_gpu_hour=hourly,
+        price=price,
+        usd_per_million_tokens=MILLION * usd_per_s / tokens_per_s,
+        usd_per_million_tokens_plain=MILLION * usd_per_s / plain_tokens_per_s,
+    )
+
+
+def cost_words(cost: Cost) -> str:
+    """The cost in a line."""
+    return (
+        f"{_usd(cost.usd_per_million_tokens)} per million output tokens, plain "
+        f"{_usd(cost.usd_per_million_tokens_plain)}, at {cost.usd_per_gpu_hour:g} USD/h a GPU "
+        f"({cost.price})"
+    )
+
+
+def _usd(value: float) -> str:
+    return f"{value:.2f} USD" if value >= 0.1 else f"{value:.2g} USD"
