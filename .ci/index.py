@@ -2,6 +2,8 @@
 
 python .ci/index.py            rewrites hardware/, models/ and engines/index.json
 python .ci/index.py --check    exits 1 and names those that are out of date
+
+Before that a card without one is given its first line, which tells editors the schema.
 """
 
 from __future__ import annotations
@@ -14,6 +16,19 @@ from specplan.catalogue.store import Catalogue
 from specplan.cli.listed import Card, Kind, engines, hardware, models
 
 ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS = {"hardware": "hardware", "models": "model", "engines": "engine"}
+MODELINE = "# yaml-language-server: $schema=../schemas/{}.schema.json\n"
+
+
+def first_lines() -> None:
+    """Gives each card without one the line that tells editors its schema."""
+    for folder, schema in SCHEMAS.items():
+        line = MODELINE.format(schema)
+        for path in sorted((ROOT / folder).glob("*.yaml")):
+            text = path.read_text(encoding="utf-8")
+            if not text.startswith(line):
+                path.write_text(line + text, encoding="utf-8")
+                sys.stdout.write(f"{folder}/{path.name} given its first line\n")
 
 
 def fresh(kind: Kind[Card]) -> str:
@@ -25,6 +40,8 @@ def fresh(kind: Kind[Card]) -> str:
 def main(*, check: bool) -> int:
     """Writes what has changed, or only names it."""
     stale = 0
+    if not check:
+        first_lines()
     for kind in (hardware(), models(), engines()):
         path, text = ROOT / kind.folder / FILE, fresh(kind)
         if path.is_file() and path.read_text(encoding="utf-8") == text:

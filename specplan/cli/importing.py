@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from specplan.cli import complete
-from specplan.cli.made import Force, card_file, put, text_of
+from specplan.cli.made import Force, card_file, card_name, put, text_of
 from specplan.cli.options import Folders, Out
-from specplan.errors import SpecplanError, UsageError, Where, placed
+from specplan.errors import InputError, SpecplanError, UsageError, Where, placed
 
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
@@ -98,43 +99,33 @@ def _import(
     from specplan.questions.imports import imported_answer
 
     path = card_file(out, force=force)
-    called = _name(name, path)
+    called = card_name(name, path)
     where = Where("--for")
     drafted = catalogue.model(target, where).card if target is not None else None
     foreign = open_source(source)
     made = imported(foreign, Wish(name=called, target=drafted, mtp=mtp))
+    doubts = _unfit(made.card, drafted) if drafted is not None else ()
     text = text_of(made.card, "what was imported")
     answer = imported_answer(made, foreign.origin)
+    answer = replace(answer, notes=(*answer.notes, *doubts))
     told = [f"{d.figure} {d.value}: {d.basis}" for d in made.derived]
     saved = f"the card is found in a file of its name, {made.card.name}.yaml"
+    if made.card.name in catalogue.entries("models"):
+        saved += "; the catalogue has one of that name: --name gives another"
     notes = [note for note in made.notes if note not in made.card.notes]
-    return put(answer, text, path, out, aside=(*told, *notes, saved))
+    return put(answer, text, path, out, aside=(*told, *notes, *doubts, saved))
 
 
-def _name(wanted: str | None, path: Path | None) -> str:
-    """What the card is to be called; "" for the source's name. A file has its card's name."""
-    import re
+def _unfit(card: Model, target: Model) -> tuple[str, ...]:
+    """What speaks against the pair; another width is no pair at all."""
+    from specplan.rules.drafters import MISFIT, unfit
 
-    from specplan.domain.card import NAME_PATTERN
-    from specplan.visible import visible
-
-    called, where = wanted or "", Where("--name")
-    if path is not None:
-        if called and called != path.stem:
-            shown = visible(path.name, 200)
-            raise UsageError(
-                f"{shown} is no file of a card called {called}",
-                where=Where("--output"),
-                expected=f"{called}.yaml",
-            )
-        called, where = path.stem, Where("--output" if wanted is None else "--name")
-    if (wanted is not None or path is not None) and not re.match(NAME_PATTERN, called):
-        raise UsageError(
-            f"'{visible(called, 60)}' is no name of a card",
-            where=where,
-            expected="a lower-case letter or digit, then at most 63 of these and . _ -",
-        )
-    return called
+    found = tuple(unfit(card, target))
+    for finding in found:
+        if finding.rule == MISFIT.id:
+            hint = "name the target that it was trained for"
+            raise InputError(finding.message, where=Where("--for"), hint=hint)
+    return tuple(finding.message for finding in found)
 
 
 def _report(folder: str, catalogue: Catalogue, out: Out) -> int:

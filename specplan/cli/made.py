@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -38,6 +39,29 @@ def card_file(out: Out, *, force: bool) -> Path | None:
     if os.path.lexists(path) and not force:
         raise UsageError(f"{shown} exists", where=where, hint="--force replaces it")
     return path
+
+
+def card_name(wanted: str | None, path: Path | None) -> str:
+    """What the card is to be called, "" where nobody says; a file has its card's name."""
+    from specplan.domain.card import NAME_PATTERN
+    from specplan.visible import visible
+
+    given = [("--name", wanted)] if wanted is not None else []
+    given += [("--output", path.stem)] if path is not None else []
+    for flag, name in given:
+        if not re.fullmatch(NAME_PATTERN.strip("^$"), name):
+            raise UsageError(
+                f"'{visible(name, 80)}' is no name of a card",
+                where=Where(flag),
+                expected="lower-case letters, digits and . _ -, at most 64",
+            )
+    if path is not None and wanted not in {None, path.stem}:
+        raise UsageError(
+            f"{visible(path.name, 200)} is no file of a card called {wanted}",
+            where=Where("--output"),
+            expected=f"{wanted}.yaml",
+        )
+    return given[-1][1] if given else ""
 
 
 def text_of(card: Card, what: str) -> str:

@@ -8,19 +8,23 @@ from dataclasses import dataclass, replace
 from specplan.domain.card import Source
 from specplan.domain.heads import Drafts
 from specplan.domain.imported import Derived, Extra, Imported
-from specplan.domain.layers import Block, Part
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.layers import Block
+from specplan.domain.model import Model
 from specplan.errors import InputError, Where
+from specplan.importers.bounds import fits
+from specplan.importers.figures import copies, extras, figures, read_from
 from specplan.importers.ggml_storage import gguf_storage
-from specplan.importers.heads import Head, head_kind, head_of
+from specplan.importers.heads import head_kind, head_of
 from specplan.importers.hf import Config, described, drafting_layer, plain_name, shape_of
 from specplan.importers.keys import Keys
+from specplan.importers.layered import inner_of
 from specplan.importers.quantised import Storage, storage
 from specplan.importers.scales import scale_params
 from specplan.importers.shape import Shape
 from specplan.importers.source import Foreign
 from specplan.importers.tensor import stored
 from specplan.importers.towers import tower_params
+from specplan.visible import visible
 
 LONGEST = (
     "max_position_embeddings",
@@ -28,7 +32,6 @@ LONGEST = (
     "max_sequence_length",
     "n_positions",
 )
-UNSTATED_GROUPS = (32, 16)  # of INT4 and NVFP4: trimmed copies of configs lack how they are stored
 CLOSE = 0.005  # of a count: what a checkpoint may differ by and still be the same model
 
 
@@ -45,22 +48,30 @@ class Wish:
 def imported(foreign: Foreign, wish: Wish) -> Imported:
     """The card of a source. Refused with its reason where a part of it is not modelled."""
     try:
-        kind = head_kind(foreign.config)
-        if not kind and _one_layer(foreign.config):
-            if wish.target is None and not wish.head:
-                raise InputError(
-                    "one layer: a model of one layer or an EAGLE head, which its config cannot say",
-                    hint="write --for TARGET if it drafts",
-                )
-            kind = "eagle"
-        if kind:
-            return _head(foreign, wish, kind)
-        if wish.target is not None and not wish.mtp:
-            return _drafting_model(foreign, wish)
-        return _model(foreign, wish)
+        made = _made(foreign, wish)
+        fits(made.card)
     except InputError as error:
-        error.where = error.where or Where(foreign.origin)
+        error.where = error.where or Where(visible(foreign.origin, 300))
         raise
+    return made
+
+
+def _made(foreign: Foreign, wish: Wish) -> Imported:
+    kind = head_kind(foreign.config)
+    if not kind and _one_layer(foreign.config):
+        if wish.target is None and not wish.head:
+            raise InputError(
+                "one layer: a model of one layer or an EAGLE head, which its config cannot say",
+                hint="write --for TARGET if it drafts",
+            )
+        kind = "eagle"
+    if kind and wish.mtp:
+        raise InputError(f"--mtp beside a drafter ({kind})", hint="leave --mtp away")
+    if kind:
+        return _head(foreign, wish, kind)
+    if wish.target is not None and not wish.mtp:
+        return _drafting_model(foreign, wish)
+    return _model(foreign, wish)
 
 
 def _one_layer(config: Mapping[str, object]) -> bool:
@@ -84,12 +95,12 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
     shape = shape_of(config)
     if wish.mtp:
         return _module(foreign, wish, config, shape)
-    kept = _storage(foreign, shape.layers)
+    kept = _storage(foreign, shape)
     whole = replace(shape, layers=_stored_layers(shape.layers, kept))
     card = Model(
         schema="model/1",
         name=plain_name(wish.name or foreign.name),
-        title=foreign.name,
+        title=_title(foreign),
         family=plain_name(config.kind.removesuffix("_text").replace("_", "-")),
         dtype=kept.dtype,
         parts=kept.parts,
@@ -98,22 +109,25 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
         sources=_sources(foreign, "architecture", *_dated(config.keys)),
         notes=(*config.keys.notes, *_said(shape), *kept.notes),
     )
-    extras = tuple(_extras(shape, scale_params(card, foreign.config)))
-    return _finished(foreign, card, config, kept, extras, towered=shape.tower)
+    beyond = tuple(extras(shape, scale_params(card, foreign.config)))
+    return _finished(foreign, card, config, kept, beyond, towered=shape.tower)
 
 
 def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Imported:
     """The card of the module for multi-token prediction that comes with a model."""
     arch = drafting_layer(shape)
-    if arch is None or not shape.drafting:
+    count = shape.drafting or shape.unmentioned
+    if arch is None or not count:
         hint = "no num_nextn_predict_layers, mtp_num_hidden_layers or num_mtp_modules"
         raise InputError("the config announces no layers that draft (MTP)", hint=hint)
+    which = "the module" if count == 1 else f"one of {count} modules"
+    said = "the config announces" if shape.drafting else "checkpoints hold and no config mentions"
     target = plain_name(wish.target.name if wish.target else foreign.name)
-    kept = _storage(foreign, shape.layers)
+    kept = _storage(foreign, shape)
     card = Model(
         schema="model/1",
         name=plain_name(wish.name or f"mtp-{target}"),
-        title=f"MTP module of {foreign.name}",
+        title=f"MTP module of {_title(foreign)}",
         family="mtp",
         dtype=kept.dtype,
         parts=kept.parts,
@@ -122,8 +136,8 @@ def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Impor
         drafts=Drafts(kind="mtp", targets=(target,)),
         sources=_sources(foreign, "architecture", "drafts", *_dated(config.keys)),
         notes=(
-            f"one of {shape.drafting} modules that the config announces, a layer like the model's "
-            "own after the join of a state and an embedding; embedding and head are the model's",
+            f"{which} that {said}, a layer like the model's own after the join of "
+            "a state and an embedding; embedding and head are the model's",
         ),
     )
     return _finished(foreign, card, config, kept, ())
@@ -132,16 +146,16 @@ def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Impor
 def _head(foreign: Foreign, wish: Wish, kind: str) -> Imported:
     keys = Keys(foreign.config)
     head = head_of(keys, kind, wish.target)
-    kept = _storage(foreign, ())
+    kept = _storage(foreign, None)
     drafts = head.drafts
-    inner = _inner(keys)
+    inner = inner_of(keys)
     shapes = {"medusa": head.medusa, "speculator": head.speculator}
     shaped = next((name for name, shape in shapes.items() if shape), "architecture")
     name = f"{drafts.kind}-{wish.target.name}" if wish.target else plain_name(foreign.name)
     card = Model(
         schema="model/1",
         name=plain_name(wish.name or name),
-        title=foreign.name,
+        title=_title(foreign),
         family=plain_name(drafts.kind),
         dtype=kept.dtype,
         trained_context=_context(inner),
@@ -154,15 +168,8 @@ def _head(foreign: Foreign, wish: Wish, kind: str) -> Imported:
     )
     config = Config(foreign.config, keys, kind)
     per_head = head.medusa.stored_params // head.medusa.heads if head.medusa else None
-    extras = tuple(_copies(keys, head))
-    return replace(_finished(foreign, card, config, kept, extras), per_head=per_head)
-
-
-def _inner(keys: Keys) -> Keys:
-    for name in ("transformer_layer_config", "model", "text_config"):
-        if isinstance(keys.data.get(name), Mapping):
-            return keys.within(name)
-    return keys
+    beyond = tuple(copies(keys, head))
+    return replace(_finished(foreign, card, config, kept, beyond), per_head=per_head)
 
 
 def _finished(
@@ -170,55 +177,33 @@ def _finished(
     card: Model,
     config: Config,
     kept: Storage,
-    extras: tuple[Extra, ...],
+    beyond: tuple[Extra, ...],
     *,
     towered: bool = False,
 ) -> Imported:
-    card, measured = _weighed(card, foreign, extras)
+    card, measured = _weighed(card, foreign, beyond)
     return Imported(
         card=card,
-        derived=(*_figures(card, kept), *_read(config.keys), *measured),
+        derived=(*figures(card, kept), *read_from(config.keys), *measured),
         notes=(*card.notes, *foreign.notes),
-        extras=extras,
+        extras=beyond,
         tower=tower_params(foreign.config),
         towered=towered,
     )
 
 
-def _figures(card: Model, kept: Storage) -> Iterator[Derived]:
-    """What follows from the architecture, each with what it is a sum of."""
-    shape = card.shape
-    if shape is None:  # pragma: no cover - every import sets one
-        return
-    yield Derived("dtype", str(card.dtype), kept.basis)
-    for part, dtype in card.parts.items():
-        yield Derived(f"parts.{part}", str(dtype), "stored otherwise than the rest")
-    multiplied = "projections, feed-forward or active experts, fusion and head, each once"
-    yield Derived("matmul_params", f"{shape.matmul_params:,}", multiplied)
-    everything = "everything stored: all experts, norms, biases, embedding; tied weights once"
-    yield Derived("stored_params", f"{shape.stored_params:,}", everything)
-    cache = sum(g.elements_per_token for g in card.kv_groups) * KV_DTYPE.bytes_per_element
-    yield Derived("kv_bytes_per_token", f"{cache:,.0f}", "all layers at 16 bits, windows ignored")
-    index = sum(g.index_bytes for g in card.kv_groups)
-    if index:
-        yield Derived("index_bytes_per_token", f"{index:,.0f}", "keys of the indexers, FP8")
-    if card.state_bytes:
-        yield Derived("state_bytes", f"{card.state_bytes:,.0f}", "recurrent state of a sequence")
-    if kept.kv_dtype is not None:
-        yield Derived("kv_dtype", str(kept.kv_dtype), "what the checkpoint asks for its cache")
-
-
-def _read(keys: Keys) -> Iterator[Derived]:
-    """What was read, and from which key or default."""
-    for figure, said in keys.basis.items():
-        value, _, basis = said.partition(": ")
-        yield Derived(figure, value, basis)
-
-
-def _storage(foreign: Foreign, layers: Sequence[Block]) -> Storage:
+def _storage(foreign: Foreign, shape: Shape | None) -> Storage:
     if foreign.kind == "gguf":
         return gguf_storage(foreign.tensors)
-    return storage(foreign.config, foreign.quant, layers)
+    if shape is None:
+        return storage(foreign.config, foreign.quant, ())
+    return storage(
+        foreign.config, foreign.quant, shape.layers, hidden=shape.hidden, tied=shape.tied
+    )
+
+
+def _title(foreign: Foreign) -> str:
+    return visible(foreign.name, 200) or "model"
 
 
 def _stored_layers(layers: Sequence[Block], kept: Storage) -> list[Block]:
@@ -228,25 +213,29 @@ def _stored_layers(layers: Sequence[Block], kept: Storage) -> list[Block]:
     ]
 
 
-def _weighed(card: Model, foreign: Foreign, extras: Sequence[Extra]) -> tuple[Model, list[Derived]]:
+def _weighed(card: Model, foreign: Foreign, beyond: Sequence[Extra]) -> tuple[Model, list[Derived]]:
     """The card with the exact bytes of its files, where their headers were there to be read."""
     if not foreign.tensors:
         return card, []
     whole = sum(tensor.bytes for tensor in foreign.tensors)
     elements = sum(tensor.elements for tensor in foreign.tensors)
     each = [
-        Derived(f"stored as {s.dtype}", f"{s.bytes:,} B", f"{s.tensors:,} tensors' headers")
+        Derived(f"stored as {s.dtype}", f"{s.bytes:,} B", _headers(s.tensors))
         for s in stored(foreign.tensors)
     ]
     shape = card.shape
     agrees = shape is not None and abs(elements / shape.stored_params - 1) <= CLOSE
     said = f"{elements:,} elements in {whole:,} bytes, by the headers of its files"
     if not agrees and not any(dtype.bytes_per_element < 2 for dtype in (card.dtype,)):
-        more = ", ".join(extra.what for extra in extras) or "parts that no key names"
+        more = ", ".join(extra.what for extra in beyond) or "parts that no key names"
         said += f"; beyond the card's count they may hold {more}"
     source = Source(of=("stored_bytes",), kind="measured", cite=said)
     sources = (*card.sources, source)
     return replace(card, stored_bytes=float(whole), sources=sources), each
+
+
+def _headers(tensors: int) -> str:
+    return "header of one tensor" if tensors == 1 else f"headers of {tensors:,} tensors"
 
 
 def _context(keys: Keys) -> int | None:
@@ -258,7 +247,7 @@ def _context(keys: Keys) -> int | None:
 
 
 def _sources(foreign: Foreign, *covered: str) -> tuple[Source, ...]:
-    cite = f"{foreign.origin}, sha256 {foreign.sha256[:12]}"
+    cite = f"{visible(foreign.origin, 300)}, sha256 {foreign.sha256[:12]}"
     return (Source(of=covered, kind="config", cite=cite),)
 
 
@@ -273,35 +262,3 @@ def _said(shape: Shape) -> Iterator[str]:
     if shape.drafting:
         modules = "module" if shape.drafting == 1 else "modules"
         yield f"{shape.drafting} {modules} for multi-token prediction (MTP) not counted"
-
-
-def _extras(shape: Shape, scales: int) -> Iterator[Extra]:
-    """What published counts hold beyond the model, most usual first."""
-    wide = shape.vocab * shape.hidden
-    if shape.tied:
-        yield Extra("the tied head stored a second time", wide)
-    module = drafting_layer(shape)
-    if module is not None:
-        count, told = max(shape.drafting, 1), shape.drafting > 0
-        says = "" if told else ", which the config does not mention"
-        params = count * module.stored_params
-        yield Extra(f"the layers that draft (MTP{says})", params, announced=told)
-        if not shape.drafting:  # MiMo-V2-Flash ships three and says none
-            yield Extra("three layers that draft (MTP, unmentioned)", 3 * module.stored_params)
-        yield Extra("copies of embedding and head beside them", 2 * wide)
-    if scales:
-        yield Extra("scales of the quantised blocks", scales, announced=True)
-        return
-    routed = sum(w.params for w in shape.architecture().weights() if w.part is Part.EXPERTS)
-    for group in UNSTATED_GROUPS if routed else ():
-        what = f"scales of experts in groups of {group}, a quantisation that the config leaves out"
-        yield Extra(what, routed // group)
-
-
-def _copies(keys: Keys, head: Head) -> Iterator[Extra]:
-    arch = head.architecture
-    vocab = _inner(keys).maybe("vocab_size")
-    if arch is not None and vocab is not None:
-        yield Extra("a copy of the target's embedding", vocab * arch.hidden)
-        if vocab != arch.vocab:
-            yield Extra("tables between the vocabularies", vocab + arch.vocab)

@@ -152,7 +152,8 @@ def nas(keys: Keys) -> Shape:
     head_dim = width_of(keys, "head_dim", hidden, heads)
     layers = []
     for number, entry in enumerate(entries):
-        inner = Keys({"block": entry}, f"{keys.prefix}block_configs[{number}] ").within("block")
+        name = f"block_configs[{number}]"
+        inner = Keys({name: entry}, keys.prefix).within(name)
         layers.append(_nas_layer(inner, hidden, heads, head_dim))
     keys.say("block_configs", f"{count} layers: KV heads and widths of each")
     return Shape(hidden=hidden, vocab=vocab, tied=tied, layers=layers)

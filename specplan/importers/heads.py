@@ -48,15 +48,14 @@ def head_kind(config: Mapping[str, object]) -> str:
                 return kind
     if keys.has("medusa_num_heads"):
         return "medusa"
-    inside = config.get("transformer_layer_config")
-    truncated = keys.has("draft_vocab_size") or keys.has("truncated_vocab_size")
-    return "eagle3" if truncated or isinstance(inside, Mapping) else ""
+    telling = ("transformer_layer_config", "draft_vocab_size", "truncated_vocab_size")
+    return "eagle3" if any(keys.has(name) for name in telling) else ""
 
 
 def head_of(keys: Keys, kind: str, target: Model | None) -> Head:
     """The drafter of a config; `target` is the card that it drafts for, where that was said."""
     if kind in UNMODELLED:
-        raise InputError(f"a {kind} drafter is not modelled: {UNMODELLED[kind]}")
+        raise InputError(f"{kind} drafters are not modelled: {UNMODELLED[kind]}")
     if kind == "medusa":
         return _medusa(keys, target)
     if kind == "mlp-speculator":
@@ -67,21 +66,27 @@ def head_of(keys: Keys, kind: str, target: Model | None) -> Head:
 
 def _medusa(keys: Keys, target: Model | None) -> Head:
     arch = target.architecture if target else None
-    if target is None or arch is None:
+    hidden, vocab = keys.maybe("hidden_size"), keys.maybe("vocab_size")
+    if arch is not None and target is not None:
+        if hidden is None:
+            keys.say("hidden_size", f"{arch.hidden:,}: of {target.name}")
+        hidden, vocab = hidden or arch.hidden, vocab or arch.vocab
+    if hidden is None or vocab is None:
         hint = "write --for TARGET, a model with a card"
         raise InputError("a Medusa config states no shapes, its target does", hint=hint)
     count = keys.integer("medusa_num_heads")
     heads = MedusaHeads(
-        hidden=arch.hidden,
-        vocab=keys.maybe("vocab_size") or arch.vocab,
+        hidden=hidden,
+        vocab=vocab,
         heads=count,
         layers=keys.integer("medusa_num_layers", default=1, why="default of MedusaConfig"),
     )
-    keys.say("hidden_size", f"{arch.hidden:,}: of {target.name}")
     keys.note(
         f"the config says {count} heads; files of FasterDecoding hold 5 where theirs says 2: look "
         "at the weights"
     )
+    if keys.has("num_hidden_layers"):
+        keys.note("the config describes the model under the heads too: the card is of heads alone")
     return Head(drafts=Drafts(kind="medusa", targets=_names(target), proposes=count), medusa=heads)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from specplan.errors import InputError, did_you_mean
+from specplan.importers.json_ import Bare
 from specplan.visible import visible
 
 MOST = 1_000_000_000
@@ -60,8 +61,9 @@ class Keys:
             return found
         if default is None:
             null = next((name for name in names if name in self.data), None)
-            wanted = " or ".join(f"{self.prefix}{name}" for name in names)
-            what = f"{self.prefix}{null} is null" if null else f"no {wanted}"
+            what = f"no {self.prefix}{' or '.join(names)}"
+            if null:
+                what = f"{self.prefix}{null} is null"
             near = "" if null else did_you_mean(names[0], self.data)
             raise InputError(what, expected="a whole number", hint=near)
         self.basis[names[0]] = f"{default:,}: {why}"
@@ -179,5 +181,6 @@ class Keys:
 
     def wrong(self, name: str, value: object, expected: str) -> InputError:
         """The error for a value that is not what its key holds."""
-        what = f"{self.prefix}{name} is {visible(repr(value), _SHOWN)}"
+        shown = value.token if isinstance(value, Bare) else repr(value)
+        what = f"{self.prefix}{name} is {visible(shown, _SHOWN)}"
         return InputError(what, expected=expected)

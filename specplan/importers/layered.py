@@ -1,4 +1,4 @@
-"""Drafter heads made of layers: EAGLE's kinds, modules for multi-token prediction, block drafters."""
+"""Drafter heads made of layers: EAGLE's kinds, multi-token prediction, block drafters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from specplan.domain.architecture import Architecture
 from specplan.domain.heads import Drafts, MedusaHeads, MlpSpeculator
-from specplan.domain.layers import Block, Experts
+from specplan.domain.layers import Block
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
 from specplan.importers.shape import EXPERTS, deep_experts, experts, grouped, latent, merged, mlp
 
 STATES = 3  # hidden states of the target that an EAGLE-3 head joins where no key lists layers
+MODULES = 8  # layers of modules for multi-token prediction: published ones have up to three
 EMBEDDED = 2  # an embedding and a hidden state
 
 BIASED = ("qwen2", "mimo")  # kinds of layers whose queries, keys and values have biases
@@ -100,6 +101,9 @@ def _mtp(keys: Keys, inner: Keys) -> Head:
     """A module for multi-token prediction that was trained by itself."""
     hidden = inner.integer("hidden_size")
     count = inner.integer("num_hidden_layers", default=1, why="one module")
+    if count > MODULES:
+        what = f"{inner.prefix}num_hidden_layers is {count}: a whole model's, not a module's"
+        raise InputError(what, hint="for a module within a model: --mtp on the model's config")
     own = _first(keys, inner, "draft_vocab_size")
     layer = _layer(inner, hidden, inputs=1, norms=2)
     arch = Architecture(

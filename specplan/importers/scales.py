@@ -31,7 +31,7 @@ def _blocks(value: object) -> Iterator[int]:
         if key == "group_size" and isinstance(inner, int) and inner > 1:
             yield inner
         elif key == "weight_block_size" and isinstance(inner, list):
-            sizes = [size for size in inner if isinstance(size, int)]
+            sizes = [size for size in inner if isinstance(size, int) and size > 0]
             if len(sizes) == len(inner) and sizes:
                 yield math.prod(sizes)
         else:

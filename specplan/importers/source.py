@@ -53,7 +53,7 @@ def open_source(source: str) -> Foreign:
     path = Path(source)
     if is_folder(path):
         return _from_folder(path)
-    if _ID.fullmatch(source) and not exists(path):
+    if _ID.fullmatch(source) and not exists(path) and path.suffix not in {".json", ".gguf"}:
         hint = f"for a model of the hub: {PREFIX}{source}"
         raise InputError("no such file", where=place(path), hint=hint)
     with opened(path, _WANTED) as (file, _):

@@ -32,6 +32,7 @@ def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
     if timed and not bound:
         yield from _stand_ins(setup)
     yield from _pairing(setup)
+    yield from _less_certain(setup, models, timed=timed)
     if setup.hardware.memory_basis == "label":
         yield f"{setup.hardware.name}: memory is its label; what the driver shows may differ"
 
@@ -44,6 +45,18 @@ def _stored(setup: Setup, models: Iterable[tuple[Model, Dtype]], *, timed: bool)
             yield f"{setup.hardware.name} runs {stored} weights of {name} at its {compute} rate"
         if timed and stored.bytes_per_element < 2 and setup.engine.kind == "bound":
             yield f"a pass reads every weight of {name} as {stored}, the head included"
+
+
+def _less_certain(
+    setup: Setup, models: Iterable[tuple[Model, Dtype]], *, timed: bool
+) -> Iterator[str]:
+    """Figures of the accelerator that an answer rests on and its card calls weak."""
+    rates = {f"rates.{setup.hardware.compute_dtype(stored)}" for _, stored in models}
+    used = ("memory", *(("bandwidth", *sorted(rates)) if timed else ()))
+    for key in used:
+        reason = setup.hardware.weak.get(key)
+        if reason:
+            yield f"{setup.hardware.name}: {key} is less certain: {reason}"
 
 
 def _stand_ins(setup: Setup) -> Iterator[str]:

@@ -96,7 +96,7 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         ("arithmetic", f"{times(value.flops_per_token)} the FLOP per token of plain decoding"),
     ]
     if value.cost is not None:
-        facts.append(("cost", cost_words(value.cost)))
+        facts += zip(("cost", ""), cost_words(value.cost), strict=True)
     if value.throughput is not None:
         capacity = f"{times(value.throughput)} with each arm at its own largest batch"
         facts.append(("at capacity", capacity))

@@ -42,12 +42,12 @@ def cost_of(
     )
 
 
-def cost_words(cost: Cost) -> str:
-    """The cost in a line."""
+def cost_words(cost: Cost) -> tuple[str, str]:
+    """The cost of both arms, and at whose price."""
+    tokens, plain = cost.usd_per_million_tokens, cost.usd_per_million_tokens_plain
     return (
-        f"{_usd(cost.usd_per_million_tokens)} per million output tokens, plain "
-        f"{_usd(cost.usd_per_million_tokens_plain)}, at {cost.usd_per_gpu_hour:g} USD/h a GPU "
-        f"({cost.price})"
+        f"{_usd(tokens)} per million output tokens   (plain {_usd(plain)})",
+        f"at {cost.usd_per_gpu_hour:g} USD/h a GPU: {cost.price}",
     )
 
 

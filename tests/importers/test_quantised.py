@@ -493,7 +493,7 @@ def test_a_list_that_leaves_out_everything():
         ({"quant_method": "mine"}, "quant_method 'mine' is not known"),
         ({"bits": 4}, "quantization_config names no quant_method"),
         ({"quant_method": "awq", "bits": 3}, "bits is 3; expected 4 or 8"),
-        ({"quant_method": "awq"}, "no bits or w_bit"),
+        ({"quant_method": "awq"}, "no quantization_config.bits or w_bit"),
         ({"quant_method": "modelopt", "quant_algo": "NVFP3"}, "quant_algo NVFP3 is not known"),
         ({"quant_method": "fp8", "quant_algo": "MIXED_PRECISION"}, "is not said"),
         ({"quant_method": "fp8", "modules_to_not_convert": [1]}, "something else than names"),

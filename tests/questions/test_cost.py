@@ -30,7 +30,8 @@ def test_the_lowest_price_on_demand_counts_for_every_gpu(priced):
     assert cost.usd_per_million_tokens == pytest.approx(2.0)
     assert cost.usd_per_million_tokens_plain == pytest.approx(4.0)
     assert cost_words(cost) == (
-        "2.00 USD per million output tokens, plain 4.00 USD, at 3.6 USD/h a GPU (Bell, 2026-11-01)"
+        "2.00 USD per million output tokens   (plain 4.00 USD)",
+        "at 3.6 USD/h a GPU: Bell, 2026-11-01",
     )
 
 

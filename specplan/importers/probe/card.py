@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
-from specplan.domain.card import NAME_PATTERN, Source
+from specplan.domain.card import Source
 from specplan.domain.hardware import Hardware
 from specplan.domain.probe import NOISY, Measured
-from specplan.errors import UsageError
 from specplan.importers.probe.bench import CACHES, Machine, rounded
 from specplan.units import people
-from specplan.visible import visible
 
 SUFFIX = "-measured"  # no card of datasheets is called so
 _LONGEST = 64
@@ -20,16 +18,6 @@ NOT_PEAKS = (
     "state. The engine roofline takes them as they are; other engines take shares of peaks, "
     "which would be taken off twice."
 )
-
-
-def checked_name(name: str) -> str:
-    """The name, if a card may be called so."""
-    if not re.fullmatch(NAME_PATTERN.strip("^$"), name):
-        raise UsageError(
-            f"'{visible(name, 80)}' is no name of a card",
-            expected="lower-case letters, digits and . _ -, at most 64",
-        )
-    return name
 
 
 def device_name(machine: Machine) -> str:

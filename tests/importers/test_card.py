@@ -1,0 +1,156 @@
+"""A source becomes a card: its name and sources, what is said of each figure, its files' bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from families import DEEP, LAYER, PLAIN, TABLE
+from foreign import safetensors, written
+from small import bases, card, foreign, made, small
+
+from specplan.domain.card import Dtype
+from specplan.domain.imported import Extra
+from specplan.domain.layers import Mlp, Part
+from specplan.errors import InputError
+from specplan.importers.bounds import fits
+from specplan.importers.card import Wish, imported
+from specplan.importers.source import open_source
+
+TARGET = card(small(), name="target")
+
+
+def test_a_card_says_what_it_is_and_where_it_is_from():
+    model = card(small(max_position_embeddings=64))
+    assert (model.schema, model.name, model.title) == ("model/1", "small", "small")
+    assert (model.family, model.dtype, model.trained_context) == ("llama", Dtype.BF16, 64)
+    (source,) = model.sources
+    assert source.of == ("architecture", "trained_context")
+    assert (source.kind, source.cite) == ("config", "config small.json, sha256 000000000000")
+
+
+def test_each_figure_has_its_basis():
+    told = bases(made(small(torch_dtype="float16")))
+    assert told["dtype"] == ("fp16", "torch_dtype")
+    assert told["stored_params"][0] == f"{PLAIN:,}"
+    assert told["matmul_params"][0] == f"{2 * LAYER + TABLE:,}"
+    assert told["kv_bytes_per_token"] == ("32", "all layers at 16 bits, windows ignored")
+    assert told["hidden_size"] == ("8", "hidden_size")
+    assert told["tie_word_embeddings"] == ("false", "default of LlamaConfig")
+
+
+def test_figures_that_only_some_models_have():
+    sparse = small("deepseek_v32", **DEEP, index_topk=4, index_n_heads=2, index_head_dim=128)
+    assert bases(made(sparse))["index_bytes_per_token"] == ("264", "keys of the indexers, FP8")
+    fp8 = {"quant_method": "fp8", "weight_block_size": [8, 8]}
+    quantised = made(small(quantization_config=fp8))
+    assert bases(quantised)["dtype"][1].startswith("fp8, blocks of 8 x 8")
+    assert quantised.card.part_dtype(Part.HEAD, Dtype.FP8) is Dtype.BF16
+    # A scale for each 64 of the weights in the layers.
+    assert Extra("scales of the quantised blocks", 2 * LAYER // 64, announced=True) in (
+        quantised.extras
+    )
+
+
+def test_equal_layers_are_written_once():
+    blocks = card(small(num_hidden_layers=40)).architecture.blocks
+    assert [block.repeat for block in blocks] == [40]
+
+
+# Names
+
+
+def test_a_wished_name_is_the_name():
+    assert card(small(), name="mine").name == "mine"
+    head = small(num_hidden_layers=1)
+    assert card(head, target=TARGET).name == "eagle-target"
+    assert card(head, target=TARGET, name="mine").name == "mine"
+    assert card(head, head=True).name == "small"
+
+
+def test_a_title_shows_what_is_hidden():
+    model = imported(replace(foreign(small()), name="a\x1bb\n" + "c" * 300), Wish()).card
+    assert model.title.startswith(r"a\x1bb\x0accc")
+    assert len(model.title) == 200
+
+
+# Drafting
+
+
+def test_a_small_model_drafts_for_a_target():
+    model = card(small(), target=TARGET)
+    assert (model.drafts.kind, model.drafts.targets) == ("model", ("target",))
+    assert model.sources[0].of == ("architecture", "drafts")
+
+
+def test_a_module_that_a_config_does_not_announce_is_refused():
+    with pytest.raises(InputError, match=r"announces no layers that draft \(MTP\)"):
+        made(small(), mtp=True)
+    with pytest.raises(InputError, match=r"announces no layers that draft \(MTP\)"):
+        made(small("deepseek_v3", **DEEP, num_nextn_predict_layers=0), mtp=True)
+
+
+def test_modules_are_named_for_their_model_or_target():
+    config = small("mimo", num_nextn_predict_layers=2)
+    module = card(config, mtp=True)
+    assert (module.name, module.title) == ("mtp-small", "MTP module of small")
+    assert "one of 2 modules that the config announces" in module.notes[0]
+    assert card(config, mtp=True, target=TARGET).drafts.targets == ("target",)
+
+
+# Files
+
+
+def checkpoint(folder, shape):
+    (folder / "config.json").write_text(json.dumps(small(vocab_size=4000)))
+    written(folder / "model.safetensors", safetensors({"all": ("BF16", shape)}))
+    return imported(open_source(str(folder)), Wish())
+
+
+def test_exact_bytes_are_of_the_files(tmp_path):
+    elements = PLAIN + 2 * 8 * (4000 - 32)
+    result = checkpoint(tmp_path, [elements])
+    assert result.card.stored_bytes == 2 * elements
+    assert result.card.sources[-1].of == ("stored_bytes",)
+    assert result.card.sources[-1].cite == (
+        f"{elements:,} elements in {2 * elements:,} bytes, by the headers of its files"
+    )
+    assert bases(result)["stored as BF16"] == (f"{2 * elements:,} B", "header of one tensor")
+
+
+def test_files_that_hold_more_say_what_it_may_be(tmp_path):
+    assert "they may hold parts that no key names" in (
+        checkpoint(tmp_path, [90_000]).card.sources[-1].cite
+    )
+
+
+def test_files_too_small_for_a_card_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"stored_bytes would be 20\.0; expected at least 100,000"):
+        checkpoint(tmp_path, [10])
+
+
+# Bounds
+
+
+def test_bounds_are_held_however_deep():
+    model = card(small())
+    fits(model)
+    arch = model.architecture
+    wide = replace(arch.blocks[0], mlp=Mlp(width=10**8))
+    for broken, words in (
+        (replace(model, name="No Name"), "name would be 'No Name'"),
+        (replace(model, sources=()), "sources would be (); expected at least 1 of them"),
+        (replace(model, notes=("",)), None),
+        (replace(model, architecture=replace(arch, hidden=0)), "architecture.hidden would be 0"),
+        (
+            replace(model, architecture=replace(arch, blocks=(arch.blocks[0], wide))),
+            "architecture.blocks.mlp.width would be 100,000,000; expected at most 10,000,000",
+        ),
+    ):
+        if words is None:
+            fits(broken)  # items have bounds of their own, which are of texts that we write
+            continue
+        with pytest.raises(InputError) as caught:
+            fits(broken)
+        assert words in str(caught.value)
