@@ -275,7 +275,8 @@ def _not_a_quantity(text: str, kind: _Kind) -> InputError:
         return InputError(f"{_shown(text)} is not a quantity", expected=expected, hint=hint)
     number, written = match.groups()
     near = [s for s in kind.spellings if _letters(s) == _letters(written)]
-    bits = "b" in re.sub("(?i)bytes?", "", written)
+    lower = re.fullmatch("[kmgtp]i?b", written)  # typed without shift: nobody counts memory in bits
+    bits = "b" in re.sub("(?i)bytes?", "", written) and not lower
     asked = "b means bits; for bytes write '{}'" if bits else "did you mean '{}'?"
     hint = asked.format(f"{number} {near[0]}") if near else ""
     what = f"{_shown(text)} has an unknown unit '{written}'"

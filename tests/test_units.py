@@ -67,7 +67,10 @@ SPELLINGS = [
 REFUSED = [
     ("80 GIB", "B", "did you mean '80 GiB'?"),
     ("80 Gib", "B", "b means bits; for bytes write '80 GiB'"),
-    ("80 gb", "B", "b means bits; for bytes write '80 GB'"),
+    ("80 gb", "B", "did you mean '80 GB'?"),
+    ("140gb", "B", "did you mean '140 GB'?"),
+    ("80gib", "B", "did you mean '80 GiB'?"),
+    ("80 gbps", "B/s", "b means bits; for bytes write '80 GB/s'"),
     ("80 Gb", "B", "b means bits; for bytes write '80 GB'"),
     ("80 Gbit", "B", "b means bits; for bytes write '80 GB'"),
     ("64 KB", "B", "did you mean '64 kB'?"),

@@ -164,3 +164,11 @@ def shown_path(file: Traversable) -> str:
         return str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):  # it lies elsewhere, or where they stand is gone
         return str(path)
+
+
+def file_called(name: str) -> str:
+    """The file where they stand that has the name of a card that no folder has; or nothing."""
+    paths = (f"{name}{suffix}" for suffix in SUFFIXES)
+    found = next((path for path in paths if os.path.isfile(path)), "")  # noqa: PTH113 - too long
+    bare = found == os.path.basename(found)  # noqa: PTH119 - text, no path yet
+    return visible(f"./{found}" if found and bare else found, 60)

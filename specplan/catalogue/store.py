@@ -19,8 +19,10 @@ from specplan.catalogue.folders import (
     Folder,
     card_path,
     entries,
+    file_called,
     first_bytes,
 )
+from specplan.catalogue.foreign import refuse_config
 from specplan.catalogue.index import Index, Known
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
@@ -124,13 +126,20 @@ class Catalogue:
                 shelf.broken.append(error)
         return shelf
 
-    def known(self, cls: type[Card]) -> Iterator[tuple[Entry, Known | None]]:
-        """Every entry of a class, with what is written down of its card."""
+    def known(
+        self, cls: type[Card], *, hidden: bool = False
+    ) -> Iterator[tuple[Entry, Known | None]]:
+        """Every entry of a class, or also those that it hides, with what is written down of its
+        card.
+        """
         kind = _kind(cls)
-        for entry in self.entries(kind).values():
-            yield entry, self._indices[kind].find(entry)[1]
+        for winner in self.entries(kind).values():
+            for entry in _layers(winner) if hidden else (winner,):
+                yield entry, self._indices[kind].find(entry)[1]
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
+        if cls is Model and (is_path(name) or name.endswith(".json")):
+            refuse_config(name)
         if is_path(name):
             hub = HUB_NAME.fullmatch(name)
             if hub and not os.path.exists(name):  # noqa: PTH110 - False for a name too long
@@ -212,6 +221,8 @@ class Catalogue:
             where=where,
             hint=f"specplan {kind} list shows all",
         )
+        if file := file_called(name):
+            error.expected, error.hint = "", f"did you mean {file}?"
         if unread:
             places = [str(broken.where) for broken in unread[:_NAMED_BROKEN]]
             more = len(unread) - len(places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from specplan.cli.narrowed import HardwareFilters, ModelFilters
 from specplan.cli.options import Folders, Out, command
 from specplan.cli.probing import PROBE_EXAMPLES, hardware_probe
 from specplan.errors import SpecplanError, UsageError
+from specplan.visible import visible
 
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue, Loaded
@@ -58,6 +59,21 @@ specplan models list --for llama-3.1-8b""",
 }
 
 
+class Listing(Command):
+    """A command that lists cards; whoever names one wants to see it."""
+
+    allow_extra_args = True
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Takes options alone."""
+        names: list[str] = super().parse_args(ctx, args)
+        if names and not ctx.resilient_parsing:
+            shown = " ".join(visible(name, 60) for name in names[:3])
+            kind = ctx.command_path.rpartition(" ")[0]
+            raise UsageError("list takes no names", hint=f"write {kind} show {shown}")
+        return names
+
+
 def register(app: typer.Typer, name: str, panel: str) -> None:
     """Adds one of this file's commands, or a group of them."""
     if name == "schema":
@@ -69,7 +85,8 @@ def register(app: typer.Typer, name: str, panel: str) -> None:
     group.callback(invoke_without_command=True)(_asks_for_verb)
     for verb, function in verbs.items():
         epilog = EXAMPLES[f"{name} {verb}"]
-        group.command(verb, cls=Command, epilog=epilog)(command(function))
+        cls = Listing if verb == "list" else Command
+        group.command(verb, cls=cls, epilog=epilog)(command(function))
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 

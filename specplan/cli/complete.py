@@ -27,7 +27,7 @@ CHOSEN_K = ("best", "gate")
 STATUSES = ("available", "announced")
 KINDS = (
     *("dense", "moe", "mla", "sliding", "hybrid"),
-    *("drafter", "draft-model", "eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block"),
+    *("drafter", "eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block"),
 )
 HARDWARE_SORTS = (
     *("vendor", "name", "memory", "bandwidth", "rate", "fp8", "ridge", "year", "tdp", "price"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specplan.cli import complete
-from specplan.cli.made import Force, card_file, card_name, put, text_of
+from specplan.cli.made import Force, card_file, card_name, put, refuse_source, text_of
 from specplan.cli.options import Folders, Out
 from specplan.errors import InputError, SpecplanError, UsageError, Where, placed
 
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
+    from specplan.domain.imported import Imported
     from specplan.domain.model import Model
 
 IMPORT_EXAMPLES = """\
@@ -96,24 +101,65 @@ def _import(
 ) -> int:
     from specplan.importers.card import Wish, imported
     from specplan.importers.source import open_source
-    from specplan.questions.imports import imported_answer
+    from specplan.questions.imports import imported_answer, told
 
-    path = card_file(out, force=force)
+    path = card_file(out, "model", force=force)
+    refuse_source(out, Path(source))
     called = card_name(name, path)
     where = Where("--for")
     drafted = catalogue.model(target, where).card if target is not None else None
+    if drafted is not None and drafted.drafts and drafted.drafts.kind != "model":
+        what = f"{drafted.name} drafts itself ({drafted.drafts.kind})"
+        raise UsageError(what, where=where, expected="the model that a drafter is for")
     foreign = open_source(source)
     made = imported(foreign, Wish(name=called, target=drafted, mtp=mtp))
     doubts = _unfit(made.card, drafted) if drafted is not None else ()
+    doubts += (*_unlike(made), *_clash(made.card.name, catalogue, path))
     text = text_of(made.card, "what was imported")
     answer = imported_answer(made, foreign.origin)
     answer = replace(answer, notes=(*answer.notes, *doubts))
-    told = [f"{d.figure} {d.value}: {d.basis}" for d in made.derived]
-    saved = f"the card is found in a file of its name, {made.card.name}.yaml"
-    if made.card.name in catalogue.entries("models"):
-        saved += "; the catalogue has one of that name: --name gives another"
     notes = [note for note in made.notes if note not in made.card.notes]
-    return put(answer, text, path, out, aside=(*told, *notes, *doubts, saved))
+    figures = (*told(made), "all figures: -f table")
+    file = path or Path(f"{made.card.name}.yaml")
+    then = f"next: {'' if path else f'-o {file} writes it; then '}{_next(made.card, file)}"
+    return put(answer, text, path, out, aside=(*figures, *notes, *doubts, then), then=(then,))
+
+
+def _next(card: Model, file: Path) -> str:
+    """What to do with a card in its file."""
+    plain = shlex.quote(str(file))
+    path = plain if file.is_absolute() else shlex.quote(f"./{file}")
+    asked = f"-t {path}"
+    if card.drafts is not None:
+        asked = f"-t {next(iter(card.drafts.targets), 'TARGET')} -d {path}"
+    return f"specplan check {plain}; specplan sweep {asked}"
+
+
+def _unlike(made: Imported) -> Iterator[str]:
+    """Bytes of the files that the parts of the card do not come to."""
+    from specplan.rules.models import unsummed
+
+    card = made.card
+    for finding in unsummed(card):
+        parts = replace(card, stored_bytes=None).weights_bytes(card.dtype)
+        held = ", ".join(extra.what for extra in made.extras) or "parts that no key names"
+        beyond = f"; they may hold {held}" if (card.stored_bytes or 0) > parts else ""
+        yield f"{finding.message} on the card{beyond}"
+
+
+def _clash(name: str, catalogue: Catalogue, path: Path | None) -> Iterator[str]:
+    """A card of the catalogue that answers to the name."""
+    entry = catalogue.entries("models").get(name)
+    if entry and path and os.path.realpath(str(entry.file)) == os.path.realpath(path):
+        entry = entry.hides
+    another = "another file name" if path else "--name"
+    if entry is not None:
+        yield f"the catalogue has a model of that name, {name}: {another} gives another"
+        return
+    with suppress(SpecplanError):
+        other = catalogue.model(name).card.name
+        if other != name:
+            yield f"{name} is another name of {other} (SC004): {another} gives another"
 
 
 def _unfit(card: Model, target: Model) -> tuple[str, ...]:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
+from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.store import Catalogue, Loaded, completed
 from specplan.cli.resolve import AnyLoaded
+from specplan.domain.answer import Scalar
+from specplan.domain.card import Dtype
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError, Where
 from specplan.rules import Finding
+from specplan.rules.beside import Figures, doubled, figures_of, twins
 from specplan.rules.drafters import shorter, unfit, untargeted
-from specplan.rules.hardware import twins
 from specplan.rules.lent import lacking, named, strangers, unfollowed
 from specplan.rules.names import Called, Card, answering, check_aliases
 
 Kind = TypeVar("Kind", bound=Card)
 
+_RATES = {f"{dtype}_rate": dtype for dtype in Dtype}  # columns of the index
 TOLD = ("vendor", "memory", "bandwidth", "link")  # figures of a card that an index tells as well
 
 
-@dataclass(slots=True)
+@dataclass
 class Kin:
     """The cards of the catalogue, and those that are checked, which come before them."""
 
@@ -52,6 +57,7 @@ class Kin:
             yield from self._drafted(card)
         else:
             yield from twins(card, self._alike(card))
+            yield from doubled(card, self._figures)
 
     def _lent(self, loaded: AnyLoaded) -> Iterator[Finding]:
         """Of an engine: its accelerators, and the engine that it follows."""
@@ -108,6 +114,36 @@ class Kin:
             with suppress(SpecplanError):
                 if all(row.get(key, getattr(card, key)) == getattr(card, key) for key in TOLD):
                     yield self.catalogue.read(entry, Hardware).card
+
+    @cached_property
+    def _figures(self) -> list[Figures]:
+        """Of every accelerator, those hidden too: from an index where one knows the card."""
+        cards = (one.card for one in self.checked)
+        found = [figures_of(card) for card in cards if isinstance(card, Hardware)]
+        for entry, known in self.catalogue.known(Hardware, hidden=True):
+            trusted = entry.layer == PACKAGED
+            with suppress(SpecplanError):
+                noted = _noted(known.row, entry.name, trusted=trusted) if known else None
+                found.append(
+                    noted or figures_of(self.catalogue.read(entry, Hardware).card, trusted=trusted)
+                )
+        return found
+
+
+def _noted(row: Mapping[str, Scalar], name: str, *, trusted: bool) -> Figures | None:
+    """The figures of an accelerator as an index tells them, if it does."""
+    stated = {key: row.get(key) for key in ("bandwidth", "memory", *_RATES)}
+    known = {key: float(v) for key, v in stated.items() if isinstance(v, int | float)}
+    if not {"bandwidth", "memory"} <= known.keys():
+        return None
+    return Figures(
+        name=name,
+        vendor=str(row.get("vendor")),
+        bandwidth=known["bandwidth"],
+        memory=known["memory"],
+        rates={dtype: known[key] for key, dtype in _RATES.items() if key in known},
+        trusted=trusted,
+    )
 
 
 def _as(loaded: AnyLoaded, cls: type[Kind]) -> Loaded[Kind] | None:

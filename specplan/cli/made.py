@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -24,8 +27,10 @@ YAML = (".yaml", ".yml")
 Force = Annotated[bool, typer.Option("--force", help="Replace the card in -o FILE.yaml.")]
 
 
-def card_file(out: Out, *, force: bool) -> Path | None:
-    """The file that the card is for, if -o names one; refused before anything is done."""
+def card_file(out: Out, kind: str, *, force: bool) -> Path | None:
+    """The file that the card is for, if -o names one; refused before anything is done. Only a card
+    of the same kind is replaced.
+    """
     from specplan.visible import visible
 
     path = Path(out.output or "-")
@@ -33,12 +38,46 @@ def card_file(out: Out, *, force: bool) -> Path | None:
         return None
     shown, where = visible(str(path), 200), Where("--output")
     if not path.parent.is_dir():
-        raise UsageError(f"no folder '{visible(str(path.parent), 200)}'", where=where)
+        folder = visible(str(path.parent), 200)
+        hint = f"mkdir {'' if path.parent.parent.is_dir() else '-p '}{shlex.quote(folder)}"
+        raise UsageError(f"no folder '{folder}'", where=where, hint=hint)
     if path.is_dir():
         raise UsageError(f"{shown} is a folder", where=where)
     if os.path.lexists(path) and not force:
         raise UsageError(f"{shown} exists", where=where, hint="--force replaces it")
+    if os.path.lexists(path) and not _holds(path, kind):
+        raise UsageError(f"{shown} is no {kind} card", where=where, hint="name another file")
     return path
+
+
+def refuse_source(out: Out, source: Path) -> None:
+    """Refuses an output that is what is read: the file, or one of those in the folder."""
+    path = Path(out.output or "-")
+    if out.output in {None, "-"} or not path.is_file():
+        return
+    if any(file.is_file() and file.samefile(path) for file in _files(source)):
+        from specplan.visible import visible
+
+        shown = visible(str(path), 200)
+        raise UsageError(f"{shown} is an input of this answer", where=Where("--output"))
+
+
+def _files(source: Path) -> Iterator[Path]:
+    if source.is_dir():
+        yield from source.iterdir()
+        return
+    yield source
+    if source.parent.is_dir():  # what may be read beside it: a sidecar, the parts of a split file
+        yield from source.parent.glob("*.gguf")
+        yield from source.parent.glob("*.json")
+
+
+def _holds(path: Path, kind: str) -> bool:
+    """Whether a file says that it is a card of the kind."""
+    with suppress(OSError), path.open("rb") as file:
+        said = re.search(rf"^schema: {kind}/1\b".encode(), file.read(4096), re.MULTILINE)
+        return said is not None
+    return False
 
 
 def card_name(wanted: str | None, path: Path | None) -> str:
@@ -75,9 +114,18 @@ def text_of(card: Card, what: str) -> str:
     return text
 
 
-def put(answer: Answer, text: str, path: Path | None, out: Out, *, aside: tuple[str, ...]) -> int:
-    """Writes the card to its file and shows the answer; or the card alone to standard output with
-    `aside` on stderr; or, where a format was asked for, the answer alone.
+def put(
+    answer: Answer,
+    text: str,
+    path: Path | None,
+    out: Out,
+    *,
+    aside: tuple[str, ...],
+    then: tuple[str, ...] = (),
+) -> int:
+    """Writes the card to its file and shows the answer, with `then` as what to do next; or the card
+    alone to standard output with `aside` on stderr; or, where a format was asked for, the answer
+    alone.
     """
     from specplan.cli.show import show
     from specplan.domain.answer import Lines, View
@@ -86,9 +134,12 @@ def put(answer: Answer, text: str, path: Path | None, out: Out, *, aside: tuple[
     if path is not None:
         with writing(path) as file:
             file.write(text)
-        notes = (*answer.notes, f"wrote {path}")
+        notes = (*answer.notes, f"wrote {path}", *then)
         return show(replace(answer, notes=notes), replace(out, output=None))
     if out.format == "auto" and out.output in {None, "-"}:
         view = View(title="", sections=(Lines(tuple(text.splitlines())),))
         return show(replace(answer, view=view, notes=aside), replace(out, format="plain"))
+    if out.output not in {None, "-"}:
+        only = f"{out.output} gets the figures: the card itself goes to a .yaml"
+        answer = replace(answer, notes=(*answer.notes, only))
     return show(answer, out)

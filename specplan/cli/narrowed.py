@@ -14,8 +14,9 @@ from specplan.cli.values import Years, parameters, quantity, tokens, word, years
 from specplan.errors import Where, placed
 
 if TYPE_CHECKING:
+    from specplan.questions.cards import Row
     from specplan.questions.hardware_list import HardwareAsked
-    from specplan.questions.models_list import ModelsAsked
+    from specplan.questions.models_asked import ModelsAsked
 
 Reverse = Annotated[bool, typer.Option("--reverse", help="The other way round.")]
 
@@ -130,7 +131,7 @@ class ModelFilters:
         typer.Option(
             "--family",
             metavar="NAME",
-            help="Of one of these: qwen3,llama-3.",
+            help="Family, or what it begins with: llama-3, qwen.",
             autocompletion=complete.column("models", "family"),
         ),
     ] = None
@@ -166,7 +167,7 @@ class ModelFilters:
         typer.Option(
             "--for",
             metavar="TARGET",
-            help="Drafters whose card names it.",
+            help="Drafters trained for it, and small models that could.",
             autocompletion=complete.models,
         ),
     ] = None
@@ -184,15 +185,17 @@ class ModelFilters:
 
     def asked(self, folders: Sequence[str]) -> ModelsAsked:
         """The same for the question; a target is looked up under any of its names."""
-        from specplan.questions.models_list import ModelsAsked
+        from specplan.questions.models_asked import ModelsAsked
 
+        called, row = _target(self.target, folders) if self.target is not None else ((), None)
         return ModelsAsked(
             kinds=_names(self.kind, "--kind"),
             families=_names(self.family, "--family"),
             least_params=self.min_params,
             most_params=self.max_params,
             context=self.min_context,
-            target=_called(self.target, folders) if self.target is not None else (),
+            target=called,
+            target_row=row,
             sort=self.sort,
             reverse=self.reverse,
         )
@@ -205,9 +208,10 @@ def _names(texts: Texts, option: str) -> tuple[str, ...]:
         return grammar.names(texts) if texts else ()
 
 
-def _called(name: str, folders: Sequence[str]) -> tuple[str, ...]:
-    """The name of a model's card, and its other names."""
+def _target(name: str, folders: Sequence[str]) -> tuple[tuple[str, ...], Row]:
+    """The name of a model's card and its other names, and its figures."""
     from specplan.cli.scenario import load
+    from specplan.questions.models_list import model_row
 
     card = load(*folders).model(name, Where("--for")).card
-    return (card.name, *card.aliases)
+    return (card.name, *card.aliases), model_row(card)

@@ -66,7 +66,7 @@ def hardware_probe(
     """
     from specplan.questions.probed import probed, summary
 
-    path = card_file(out, force=force)
+    path = card_file(out, "hardware", force=force)
     _try_format(out if path is None else replace(out, output=None))
     if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
         raise UsageError(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from specplan.domain.card import Dtype
-from specplan.domain.heads import ONE_PASS
+from specplan.domain.heads import ONE_PASS, STAGED
 from specplan.domain.model import Model
 from specplan.errors import Refused, SpecplanError, UsageError
 from specplan.units import parse_number
@@ -90,17 +90,35 @@ class ModelDrafter:
         return self.model.weights_bytes(dtype)
 
 
-def drafter_of(model: Model) -> Drafter:
-    """The drafter that a card describes. Refused for kinds whose rounds are no chain of passes of
-    the whole card: their memory and shapes are known, their time is not modelled.
+@dataclass(frozen=True, slots=True)
+class UnpricedDrafter(ModelDrafter):
+    """Heads whose rounds are no chain of passes of the whole card: their memory is known, and their
+    time is not modelled.
     """
-    kind = model.drafts.kind if model.drafts else "model"
-    if kind in ONE_PASS or (model.architecture is None and model.speculator):
+
+    @property
+    def draws(self) -> Draws:
+        """They all work on the target's hidden states."""
+        return Draws.HEAD
+
+    def passes(self, k: int) -> int:  # noqa: ARG002 - part of the protocol
+        """Refused: whoever asks wants a time."""
+        assert self.model.drafts is not None  # noqa: S101 - what told it from a chain
+        kind = self.model.drafts.kind
         how = "all tokens in one pass" if kind in ONE_PASS else "with a stage for each token"
         raise Refused(
-            f"{model.name} drafts {how} ({kind}), which is not priced yet",
+            f"draft {self.model.name} drafts {how} ({kind}), which is not priced yet",
             hint="give its cost in plain target steps, such as -d ratio:0.05",
         )
+
+
+def drafter_of(model: Model) -> Drafter:
+    """The drafter that a card describes."""
+    drafts = model.drafts
+    unpriced = drafts is not None and (drafts.kind in ONE_PASS or drafts.kind in STAGED)
+    if unpriced:
+        longest = drafts.proposes if drafts else None
+        return UnpricedDrafter(model, max_k=longest)
     return ModelDrafter(model)
 
 

@@ -82,9 +82,16 @@ class Hardware(Strict):
 
     @property
     def lowest_price(self) -> Price | None:
-        """The lowest price for which a device can be had without a contract."""
+        """The lowest price for which a device can be had without a contract, of those read within
+        a year of the latest.
+        """
         asked = [price for price in self.prices if price.kind == "on-demand"]
-        return min(asked, key=lambda price: price.usd_per_hour, default=None)
+        if not asked:
+            return None
+        latest = max(price.read for price in asked)
+        year_before = f"{int(latest[:4]) - 1}{latest[4:]}"
+        fresh = [price for price in asked if price.read >= year_before]
+        return min(fresh, key=lambda price: price.usd_per_hour)
 
     def ridge(self, dtype: Dtype) -> float:
         """FLOP per byte at which a pass in this dtype turns from memory- to compute-bound."""

@@ -13,6 +13,8 @@ from specplan.domain.mixers import Width
 Kind = Literal["model", "eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block"]
 ONE_PASS: frozenset[Kind] = frozenset({"medusa", "block"})
 """Kinds that propose all of their tokens in one pass."""
+STAGED: frozenset[Kind] = frozenset({"mlp-speculator"})
+"""Kinds that run another part of themselves for each token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,11 @@ class Derived(NamedTuple):
     value: str
     basis: str
 
+    @property
+    def stated(self) -> bool:
+        """Whether the source states it under its own name."""
+        return self.basis == self.figure or self.basis.endswith(f".{self.figure}")
+
 
 class Extra(NamedTuple):
     """Parameters that a checkpoint may hold beyond its card; `announced` by its config."""

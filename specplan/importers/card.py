@@ -12,13 +12,15 @@ from specplan.domain.layers import Block
 from specplan.domain.model import Model
 from specplan.errors import InputError, Where
 from specplan.importers.bounds import fits
+from specplan.importers.context import Longest, longest
 from specplan.importers.figures import copies, extras, figures, read_from
 from specplan.importers.ggml_storage import gguf_storage
+from specplan.importers.headers import CLOSE, held_to
 from specplan.importers.heads import head_kind, head_of
 from specplan.importers.hf import Config, described, drafting_layer, plain_name, shape_of
 from specplan.importers.keys import Keys
 from specplan.importers.layered import inner_of
-from specplan.importers.quantised import Storage, storage
+from specplan.importers.quantised import SIDECAR, Storage, storage
 from specplan.importers.scales import scale_params
 from specplan.importers.shape import Shape
 from specplan.importers.source import Foreign
@@ -26,13 +28,7 @@ from specplan.importers.tensor import stored
 from specplan.importers.towers import tower_params
 from specplan.visible import visible
 
-LONGEST = (
-    "max_position_embeddings",
-    "seq_length",
-    "max_sequence_length",
-    "n_positions",
-)
-CLOSE = 0.005  # of a count: what a checkpoint may differ by and still be the same model
+NO_TARGET = "no target is named: --for TARGET names it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +93,7 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
         return _module(foreign, wish, config, shape)
     kept = _storage(foreign, shape)
     whole = replace(shape, layers=_stored_layers(shape.layers, kept))
+    seen = _context(foreign, config)
     card = Model(
         schema="model/1",
         name=plain_name(wish.name or foreign.name),
@@ -104,10 +101,10 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
         family=plain_name(config.kind.removesuffix("_text").replace("_", "-")),
         dtype=kept.dtype,
         parts=kept.parts,
-        trained_context=_context(config.keys),
+        trained_context=seen.tokens,
         architecture=whole.architecture(),
-        sources=_sources(foreign, "architecture", *_dated(config.keys)),
-        notes=(*config.keys.notes, *_said(shape), *kept.notes),
+        sources=_sources(foreign, seen, "architecture"),
+        notes=(*config.keys.notes, *_said(shape, config), *seen.notes, *_stored(kept)),
     )
     beyond = tuple(extras(shape, scale_params(card, foreign.config)))
     return _finished(foreign, card, config, kept, beyond, towered=shape.tower)
@@ -115,15 +112,16 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
 
 def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Imported:
     """The card of the module for multi-token prediction that comes with a model."""
-    arch = drafting_layer(shape)
     count = shape.drafting or shape.unmentioned
+    kept = _storage(foreign, replace(shape, layers=shape.mtp), after=len(shape.layers))
+    arch = drafting_layer(replace(shape, mtp=_stored_layers(shape.mtp, kept)))
     if arch is None or not count:
         hint = "no num_nextn_predict_layers, mtp_num_hidden_layers or num_mtp_modules"
         raise InputError("the config announces no layers that draft (MTP)", hint=hint)
-    which = "the module" if count == 1 else f"one of {count} modules"
+    which = "The module" if count == 1 else f"One of {count} modules"
     said = "the config announces" if shape.drafting else "checkpoints hold and no config mentions"
     target = plain_name(wish.target.name if wish.target else foreign.name)
-    kept = _storage(foreign, shape)
+    seen = _context(foreign, config)
     card = Model(
         schema="model/1",
         name=plain_name(wish.name or f"mtp-{target}"),
@@ -131,13 +129,15 @@ def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Impor
         family="mtp",
         dtype=kept.dtype,
         parts=kept.parts,
-        trained_context=_context(config.keys),
+        trained_context=seen.tokens,
         architecture=arch,
         drafts=Drafts(kind="mtp", targets=(target,)),
-        sources=_sources(foreign, "architecture", "drafts", *_dated(config.keys)),
+        sources=_sources(foreign, seen, "architecture", "drafts"),
         notes=(
             f"{which} that {said}, a layer like the model's own after the join of "
-            "a state and an embedding; embedding and head are the model's",
+            "a state and an embedding; embedding and head are the model's.",
+            *seen.notes,
+            *_stored(kept),
         ),
     )
     return _finished(foreign, card, config, kept, ())
@@ -148,7 +148,7 @@ def _head(foreign: Foreign, wish: Wish, kind: str) -> Imported:
     head = head_of(keys, kind, wish.target)
     kept = _storage(foreign, None)
     drafts = head.drafts
-    inner = inner_of(keys)
+    seen = longest(inner_of(keys)) if head.architecture else Longest(None)
     shapes = {"medusa": head.medusa, "speculator": head.speculator}
     shaped = next((name for name, shape in shapes.items() if shape), "architecture")
     name = f"{drafts.kind}-{wish.target.name}" if wish.target else plain_name(foreign.name)
@@ -158,18 +158,20 @@ def _head(foreign: Foreign, wish: Wish, kind: str) -> Imported:
         title=_title(foreign),
         family=plain_name(drafts.kind),
         dtype=kept.dtype,
-        trained_context=_context(inner),
+        trained_context=seen.tokens,
         architecture=head.architecture,
         medusa=head.medusa,
         speculator=head.speculator,
         drafts=drafts,
-        sources=_sources(foreign, shaped, "drafts", *_dated(inner)),
-        notes=(*keys.notes, *kept.notes),
+        sources=_sources(foreign, seen, shaped, "drafts"),
+        notes=(*keys.notes, *seen.notes, *_stored(kept)),
     )
     config = Config(foreign.config, keys, kind)
     per_head = head.medusa.stored_params // head.medusa.heads if head.medusa else None
     beyond = tuple(copies(keys, head))
-    return replace(_finished(foreign, card, config, kept, beyond), per_head=per_head)
+    made = _finished(foreign, card, config, kept, beyond)
+    notes = made.notes if wish.target else (*made.notes, NO_TARGET)
+    return replace(made, notes=notes, per_head=per_head)
 
 
 def _finished(
@@ -192,13 +194,18 @@ def _finished(
     )
 
 
-def _storage(foreign: Foreign, shape: Shape | None) -> Storage:
+def _storage(foreign: Foreign, shape: Shape | None, after: int | None = None) -> Storage:
     if foreign.kind == "gguf":
         return gguf_storage(foreign.tensors)
     if shape is None:
         return storage(foreign.config, foreign.quant, ())
     return storage(
-        foreign.config, foreign.quant, shape.layers, hidden=shape.hidden, tied=shape.tied
+        foreign.config,
+        foreign.quant,
+        shape.layers,
+        hidden=shape.hidden,
+        tied=shape.tied,
+        after=after,
     )
 
 
@@ -217,16 +224,14 @@ def _weighed(card: Model, foreign: Foreign, beyond: Sequence[Extra]) -> tuple[Mo
     """The card with the exact bytes of its files, where their headers were there to be read."""
     if not foreign.tensors:
         return card, []
-    whole = sum(tensor.bytes for tensor in foreign.tensors)
-    elements = sum(tensor.elements for tensor in foreign.tensors)
-    each = [
-        Derived(f"stored as {s.dtype}", f"{s.bytes:,} B", _headers(s.tensors))
-        for s in stored(foreign.tensors)
-    ]
+    sums = stored(foreign.tensors)
+    if foreign.kind != "gguf":  # whose types are read from the tensors themselves
+        card = held_to(card, sums)
+    whole, elements = sum(s.bytes for s in sums), sum(s.elements for s in sums)
+    each = [Derived(f"stored as {s.dtype}", f"{s.bytes:,} B", _headers(s.tensors)) for s in sums]
     shape = card.shape
-    agrees = shape is not None and abs(elements / shape.stored_params - 1) <= CLOSE
     said = f"{elements:,} elements in {whole:,} bytes, by the headers of its files"
-    if not agrees and not any(dtype.bytes_per_element < 2 for dtype in (card.dtype,)):
+    if shape is not None and elements > (1 + CLOSE) * shape.stored_params and _wide(card):
         more = ", ".join(extra.what for extra in beyond) or "parts that no key names"
         said += f"; beyond the card's count they may hold {more}"
     source = Source(of=("stored_bytes",), kind="measured", cite=said)
@@ -234,31 +239,44 @@ def _weighed(card: Model, foreign: Foreign, beyond: Sequence[Extra]) -> tuple[Mo
     return replace(card, stored_bytes=float(whole), sources=sources), each
 
 
+def _wide(card: Model) -> bool:
+    """Whether weights are stored one by one, in 16 bits or more."""
+    return card.dtype.bytes_per_element >= 2
+
+
 def _headers(tensors: int) -> str:
     return "header of one tensor" if tensors == 1 else f"headers of {tensors:,} tensors"
 
 
-def _context(keys: Keys) -> int | None:
-    """The longest context that a config allows; `model_max_length` says more where it is there."""
-    longest = keys.maybe("model_max_length")
-    if longest is None or longest > 2**27:
-        return keys.maybe(*LONGEST)
-    return longest
+def _context(foreign: Foreign, config: Config) -> Longest:
+    """The context of a model; a GGUF header leaves nothing to a class."""
+    return longest(config.keys, "" if foreign.kind == "gguf" else config.kind)
 
 
-def _sources(foreign: Foreign, *covered: str) -> tuple[Source, ...]:
+def _sources(foreign: Foreign, seen: Longest, *covered: str) -> tuple[Source, ...]:
     cite = f"{visible(foreign.origin, 300)}, sha256 {foreign.sha256[:12]}"
-    return (Source(of=covered, kind="config", cite=cite),)
+    if foreign.quant is not None:
+        cite += f"; {SIDECAR} beside it, sha256 {foreign.quant_sha256[:12]}"
+    first = Source(of=(*covered, *seen.covered), kind="config", cite=cite)
+    return (first, *seen.sources)
 
 
-def _dated(keys: Keys) -> tuple[str, ...]:
-    """The key of the trained context, where the config states one."""
-    return ("trained_context",) if _context(keys) is not None else ()
-
-
-def _said(shape: Shape) -> Iterator[str]:
+def _said(shape: Shape, config: Config) -> Iterator[str]:
     if shape.tower:
-        yield "the language model alone: encoders of images or sound are not counted"
+        what = "images or sound" if config.hears else "images"
+        yield f"The language model alone: encoders of {what} are not counted."
     if shape.drafting:
-        modules = "module" if shape.drafting == 1 else "modules"
-        yield f"{shape.drafting} {modules} for multi-token prediction (MTP) not counted"
+        modules = "module" if shape.drafting == 1 else f"{shape.drafting} modules"
+        are = "is" if shape.drafting == 1 else "are"
+        yield f"The {modules} for multi-token prediction (MTP) {are} not counted."
+
+
+def _stored(kept: Storage) -> Iterator[str]:
+    """What to say of types; a cache that the checkpoint asks for does not change the card's."""
+    yield from kept.notes
+    if kept.kv_dtype is not None:
+        asked = str(kept.kv_dtype).upper()
+        yield (
+            f"The checkpoint asks for a cache in {asked}; the figure here is at 16 bits, as on "
+            "every card."
+        )

@@ -43,8 +43,8 @@ def deepseek_sparse(keys: Keys) -> Shape:
     words = keys.words("indexer_types", count, {"full": 0, "shared": 0}) or ["full"] * count
     mixers = [own if word == "full" else attention for word in words]
     keys.note(
-        "sparse attention: a layer keeps the latent of every token and reads those that its "
-        "indexer picks; the indexer's keys lie in a cache of their own, in FP8"
+        "Sparse attention: a layer keeps the latent of every token and reads those that its "
+        "indexer picks; the indexer's keys lie in a cache of their own, in FP8."
     )
     return _deep(keys, (hidden, vocab, tied), mixers, deep_experts(keys, router_bias=True))
 

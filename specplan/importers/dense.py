@@ -34,7 +34,8 @@ def all_alike(keys: Keys, count: int) -> list[int | None]:
     window = keys.maybe("sliding_window")
     longest = keys.maybe("max_position_embeddings")
     if window and longest and window >= longest:
-        keys.note(f"sliding_window {window:,} is no less than the longest context: not a window")
+        said = f"The window of {window:,} tokens (sliding_window) is no less than the longest"
+        keys.note(f"{said} context: it is none.")
         return [None] * count
     return [window] * count
 
@@ -54,7 +55,8 @@ def switched(keys: Keys, count: int) -> list[int | None]:
     stated = keys.maybe("sliding_window")
     if not keys.flag("use_sliding_window", default=False):
         if stated:
-            keys.note(f"sliding_window {stated:,} is off: use_sliding_window is not true")
+            said = f"The window of {stated:,} tokens (sliding_window) is off"
+            keys.note(f"{said}: use_sliding_window is not true.")
         return [None] * count
     if "sliding_window" in keys.data and stated is None:
         return [None] * count

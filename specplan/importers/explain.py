@@ -21,7 +21,9 @@ def verdict_on(made: Imported, published: int) -> tuple[Verdict, str]:
     if published == derived:
         return "pass", "exactly as published"
     if abs(off) <= AGREEMENT:
-        return "pass", f"{100 * off:+.3f} % published over derived"
+        beside = _announced(made, (), published - derived)
+        more = f", {_with(beside)}" if beside else ""
+        return "pass", f"{100 * off:+.3f} % published over derived{more}"
     for explanation in _explanations(made, derived, published):
         return "explained", explanation
     return "differs", f"{100 * off:+.2f} % published over derived, which nothing explains"
@@ -33,7 +35,7 @@ def _explanations(made: Imported, derived: int, published: int) -> Iterator[str]
         for chosen in combinations(made.extras, count):
             total = derived + sum(extra.params for extra in chosen)
             if abs(published / total - 1) <= EXACT:
-                yield _with(chosen)
+                yield _with((*chosen, *_announced(made, chosen, published - total)))
     yield from _rounded(made, derived, published)
     if made.per_head and made.card.medusa:
         heads = published / made.per_head
@@ -42,8 +44,17 @@ def _explanations(made: Imported, derived: int, published: int) -> Iterator[str]
     yield from _encoder(made, derived, published)
 
 
+def _announced(made: Imported, chosen: Sequence[Extra], rest: int) -> tuple[Extra, ...]:
+    """What a config announces beside what was chosen, if it is the rest of a count but for a tenth
+    (scales of blocks are too few to tell a count from another).
+    """
+    others = [extra for extra in made.extras if extra.announced and extra not in chosen]
+    return tuple(extra for extra in others if abs(rest - extra.params) <= abs(rest) / 10)[:1]
+
+
 def _with(chosen: Sequence[Extra]) -> str:
-    return "with " + " and ".join(f"{extra.what} ({extra.params:,})" for extra in chosen)
+    *first, last = (f"{extra.what} ({extra.params:,})" for extra in chosen)
+    return f"with {', '.join(first)} and {last}" if first else f"with {last}"
 
 
 def _encoder(made: Imported, derived: int, published: int) -> Iterator[str]:
@@ -68,6 +79,6 @@ def _rounded(made: Imported, derived: int, published: int) -> Iterator[str]:
         return
     unit = 10 ** (len(str(published)) - digits)
     if round(derived / unit) * unit == published:
-        yield f"published as {published / 1e9:g} billion, rounded"
+        yield f"rounded to {published / 1e9:g} billion"
     elif made.towered and 0 < published - derived <= 0.02 * derived:
-        yield f"published as {published / 1e9:g} billion, rounded, with its encoder of images"
+        yield f"rounded to {published / 1e9:g} billion, with its encoder of images"

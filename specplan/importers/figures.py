@@ -21,12 +21,15 @@ def figures(card: Model, kept: Storage) -> Iterator[Derived]:
     shape = card.shape
     if shape is None:  # pragma: no cover - every import sets one
         return
-    yield Derived("dtype", str(card.dtype), kept.basis.removeprefix(f"{card.dtype}: "))
+    basis = kept.basis.removeprefix(f"{card.dtype}: ")
+    for home in ("quantization_config.", "quantization."):
+        basis = basis.replace(home, "")
+    yield Derived("dtype", str(card.dtype), basis)
     for part, dtype in card.parts.items():
         yield Derived(f"parts.{part}", str(dtype), "stored otherwise than the rest")
-    multiplied = "projections, feed-forward or active experts, fusion and head, each once"
+    multiplied = "weights that one token multiplies, head too"
     yield Derived("matmul_params", f"{shape.matmul_params:,}", multiplied)
-    everything = "everything stored: all experts, norms, biases, embedding; tied weights once"
+    everything = "everything stored; tied weights once"
     yield Derived("stored_params", f"{shape.stored_params:,}", everything)
     cache = sum(g.elements_per_token for g in card.kv_groups) * KV_DTYPE.bytes_per_element
     yield Derived("kv_bytes_per_token", f"{cache:,.0f}", "all layers at 16 bits, windows ignored")
@@ -73,5 +76,7 @@ def copies(keys: Keys, head: Head) -> Iterator[Extra]:
     vocab = inner_of(keys).maybe("vocab_size")
     if arch is not None and vocab is not None:
         yield Extra("a copy of the target's embedding", vocab * arch.hidden)
+        if arch.borrowed_head:
+            yield Extra("a copy of the target's head", vocab * arch.hidden)
         if vocab != arch.vocab:
             yield Extra("tables between the vocabularies", vocab + arch.vocab)

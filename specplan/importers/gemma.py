@@ -63,6 +63,7 @@ def gemma2(keys: Keys) -> Shape:
 
 def gemma3(keys: Keys) -> Shape:
     """Five sliding layers to one that sees all, unless the file says otherwise."""
+    keys = keys.renamed(sliding_window_attention_size="sliding_window")
     keys = keys.over(GEMMA3, "default of Gemma3TextConfig")
     hidden, vocab, tied = base(keys, tied=True, family="Gemma3TextConfig")
     attention = grouped(keys, hidden, qk_norm=True)

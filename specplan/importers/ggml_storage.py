@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from specplan.domain.card import Dtype
 from specplan.domain.layers import Part
+from specplan.domain.model import UNQUANTISED
 from specplan.importers.ggml import KINDS
 from specplan.importers.quantised import Storage
 from specplan.importers.tensor import Tensor
@@ -46,7 +47,11 @@ def gguf_storage(tensors: Sequence[Tensor]) -> Storage:
     whole = _most(weights)
     by_part = {part: _most(ts) for part, ts in _parted(weights).items()}
     dtype = _dtype(whole)
-    parts = {part: _dtype(kind) for part, kind in by_part.items() if _dtype(kind) is not dtype}
+    parts = {
+        part: _dtype(kind)
+        for part, kind in by_part.items()
+        if _dtype(kind) is not dtype or (part in UNQUANTISED and dtype.bytes_per_element < 2)
+    }
     used = sorted({whole, *by_part.values()})
     notes = [
         f"{kind} holds {_bits(kind):.3g} bits a weight and is taken as {_dtype(kind)}"

@@ -82,11 +82,11 @@ def _medusa(keys: Keys, target: Model | None) -> Head:
         layers=keys.integer("medusa_num_layers", default=1, why="default of MedusaConfig"),
     )
     keys.note(
-        f"the config says {count} heads; files of FasterDecoding hold 5 where theirs says 2: look "
-        "at the weights"
+        f"The config says {count} heads; files of FasterDecoding hold 5 where theirs says 2: look "
+        "at the weights."
     )
     if keys.has("num_hidden_layers"):
-        keys.note("the config describes the model under the heads too: the card is of heads alone")
+        keys.note("The config describes the model under the heads too: the card is of heads alone.")
     return Head(drafts=Drafts(kind="medusa", targets=_names(target), proposes=count), medusa=heads)
 
 

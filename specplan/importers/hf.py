@@ -45,7 +45,7 @@ BY_CLASS = {
     "DeciLMForCausalLM": "nemotron-nas",
 }
 NESTED = ("text_config", "language_config", "llm_config")
-TOWERS = ("vision_config", "audio_config", "visual", "vision_tower")
+TOWERS = ("vision_config", "visual", "vision_tower")
 
 ENCODER = "an encoder-decoder: a planner of decoders has no place for its encoder"
 ONLY_ENCODER = "an encoder: it generates nothing, token by token or otherwise"
@@ -94,7 +94,18 @@ class Config:
     @property
     def tower(self) -> bool:
         """Whether an encoder of images or sound lies beside it."""
-        return any(self.top.get(name) is not None for name in TOWERS)
+        return self.hears or any(self.top.get(name) is not None for name in TOWERS)
+
+    @property
+    def hears(self) -> bool:
+        """Whether an encoder of sound does."""
+        return self.top.get("audio_config") is not None
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether the file is that of a larger model, by where the text part lies and is named."""
+        kind = self.top.get("model_type")
+        return self.nested or not (isinstance(kind, str) and kind.endswith("_text"))
 
 
 def described(config: Mapping[str, object]) -> Config:
@@ -115,7 +126,7 @@ def _tied_as(inner: Keys, whole: object) -> Keys:
     """The language model with the whole's word on its head, where it has none of its own."""
     own = inner.data.get("tie_word_embeddings")
     if own is not None and whole is not None and own != whole:
-        inner.note(f"{inner.prefix}tie_word_embeddings is taken; the config around it differs")
+        inner.note(f"Of two words on a tied head, {inner.prefix}tie_word_embeddings is taken.")
     return inner.over({"tie_word_embeddings": whole}, "tie_word_embeddings")
 
 
@@ -138,7 +149,8 @@ def shape_of(config: Config) -> Shape:
         )
     shape = builder(keys)
     refuse_unread(keys, kind)
-    return replace(shape, tower=shape.tower or config.tower)
+    # A family that comes with an encoder also has text models without: their type says so.
+    return replace(shape, tower=config.tower or (shape.tower and config.wrapped))
 
 
 def drafting_layer(shape: Shape) -> Architecture | None:

@@ -98,7 +98,7 @@ def _state(keys: Keys, *names: str) -> Dtype:
         if word:
             keys.say(name, f"{word}: {keys.prefix}{name}")
             return STATES[word]
-    keys.say(names[0], "float32: absent, as engines keep the state by default")
+    keys.say(names[0], "float32: absent, the default of engines")
     return Dtype.FP32
 
 

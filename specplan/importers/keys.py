@@ -45,6 +45,13 @@ class Keys:
         origins = {**self.origins, **dict.fromkeys(added, why)}
         return replace(self, data={**self.data, **added}, origins=origins)
 
+    def renamed(self, **names: str) -> Keys:
+        """The same keys, old names read as new ones where these are absent."""
+        keys = self
+        for old, new in names.items():
+            keys = keys.over({new: keys.get(old)}, f"{keys.prefix}{old}")
+        return keys
+
     def within(self, name: str) -> Keys:
         """The mapping under a key."""
         inner = self.get(name)

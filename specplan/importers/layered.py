@@ -64,7 +64,7 @@ def _eagle(keys: Keys, inner: Keys) -> Head:
         fuse_bias=biased,
         norms=2 * normed,
     )
-    keys.say("fuse", "2: an embedding and a hidden state, for each token drafted")
+    keys.say("fuse", "2: embedding and state, for each token")
     return Head(drafts=Drafts(kind="eagle"), architecture=arch)
 
 
@@ -77,24 +77,39 @@ def _eagle3(keys: Keys, inner: Keys) -> Head:
     count = inner.integer("num_hidden_layers", default=1, why="as EAGLE-3 has it")
     if count != 1:
         raise InputError(f"an EAGLE-3 head of {count} layers is not modelled", expected="one")
-    vocab = _first(keys, inner, "draft_vocab_size", "truncated_vocab_size")
-    if vocab is None:
-        vocab = inner.integer("vocab_size")
+    own = _first(keys, inner, "draft_vocab_size", "truncated_vocab_size")
+    vocab = own or inner.integer("vocab_size")
+    if own is None:
         keys.say("draft_vocab_size", f"{vocab:,}: absent, the whole vocabulary")
     # A head is the first layer, and what the first layers of a model with dense ones first are.
     dense = inner.maybe("first_k_dense_replace", least=0) or 0
     layer = _layer(inner, hidden, inputs=EMBEDDED, norms=3, sparse=not dense)
     fused = len(_aux(keys)) or STATES
-    keys.say("fuse", f"{fused}: hidden states of the target, joined once a round")
+    keys.say("fuse", f"{fused}: states of the target, joined once a round")
+    normed = inner.flag("fc_norm", default=False) or keys.flag("use_aux_norm", default=False)
     arch = Architecture(
         hidden=hidden,
         vocab=vocab,
         tied_embeddings=True,
+        borrowed_head=_reused(keys, inner, vocab),
         blocks=(layer,),
         fuse=fused,
-        norms=1 + fused * inner.flag("fc_norm", default=False),
+        norms=1 + fused * normed,
     )
     return Head(drafts=Drafts(kind="eagle3"), architecture=arch)
+
+
+def _reused(keys: Keys, inner: Keys, vocab: int) -> bool:
+    """Whether the head of an EAGLE-3 drafter is its target's, as SpecForge's templates may say."""
+    if not keys.flag("reuse_target_lm_head", default=False):
+        return False
+    whole = inner.maybe("vocab_size")
+    if whole is not None and whole != vocab:
+        raise InputError(
+            f"reuse_target_lm_head beside a head over {vocab:,} of {whole:,} tokens",
+            expected="the target's head, or one of its own over fewer tokens",
+        )
+    return True
 
 
 def _mtp(keys: Keys, inner: Keys) -> Head:
@@ -105,18 +120,20 @@ def _mtp(keys: Keys, inner: Keys) -> Head:
         what = f"{inner.prefix}num_hidden_layers is {count}: a whole model's, not a module's"
         raise InputError(what, hint="for a module within a model: --mtp on the model's config")
     own = _first(keys, inner, "draft_vocab_size")
+    detail = keys.within("mtp_config") if keys.has("mtp_config") else keys
+    shared = detail.flag("share_lm_head", default=True)
     layer = _layer(inner, hidden, inputs=1, norms=2)
     arch = Architecture(
         hidden=hidden,
         vocab=own or inner.integer("vocab_size"),
         tied_embeddings=True,
-        borrowed_head=own is None,
+        borrowed_head=shared and own is None,
         blocks=merged([layer] * count),
         fuse=EMBEDDED,
         fuse_each=True,
         norms=3,
     )
-    keys.say("fuse", "2: an embedding and a hidden state, both normed, for each token drafted")
+    keys.say("fuse", "2: embedding and state, normed, for each token")
     return Head(drafts=Drafts(kind="mtp"), architecture=arch)
 
 
@@ -139,7 +156,7 @@ def _block(keys: Keys, inner: Keys) -> Head:
     size = keys.integer("block_size")
     # A Markov drafter samples from the anchor on; a block of masks spends its first place on it.
     proposed = size if markov else size - 1
-    keys.say("fuse", f"{fused}: hidden states of the target, joined once a round")
+    keys.say("fuse", f"{fused}: states of the target, joined once a round")
     keys.say("proposes", f"{proposed}: block_size {size}{'' if markov else ', its first is known'}")
     arch = Architecture(
         hidden=hidden,

@@ -49,8 +49,8 @@ def falcon(keys: Keys) -> Shape:
     """Falcon: one KV head where `multi_query` says so without the new decoder, whatever
     `num_kv_heads` prints; a parallel layer has one norm, or two before its two branches.
     """
-    keys = _renamed(
-        keys, n_layer="num_hidden_layers", n_head="num_attention_heads", n_head_kv="num_kv_heads"
+    keys = keys.renamed(
+        n_layer="num_hidden_layers", n_head="num_attention_heads", n_head_kv="num_kv_heads"
     )
     hidden, vocab, tied = base(keys, tied=True, family="FalconConfig")
     heads = keys.integer("num_attention_heads")
@@ -90,8 +90,8 @@ def chatglm(keys: Keys) -> Shape:
     """ChatGLM2 and 3, GLM-4-9B: groups of queries instead of KV heads."""
     if keys.has("inner_hidden_size") or keys.has("position_encoding_2d"):
         raise InputError("the first ChatGLM, whose prompt attends both ways, is not modelled")
-    keys = _renamed(
-        keys, num_layers="num_hidden_layers", kv_channels="head_dim", padded_vocab_size="vocab_size"
+    keys = keys.renamed(
+        num_layers="num_hidden_layers", kv_channels="head_dim", padded_vocab_size="vocab_size"
     )
     hidden, vocab, tied = base(keys, tied=False, family="ChatGLMConfig")
     heads = keys.integer("num_attention_heads")
@@ -133,13 +133,6 @@ def baichuan(keys: Keys) -> Shape:
     layer = Block(repeat=1, attention=grouped(keys, hidden), mlp=mlp(keys))
     layers = [layer] * depth(keys)
     return Shape(hidden=hidden, vocab=vocab, tied=tied, layers=layers)
-
-
-def _renamed(keys: Keys, **names: str) -> Keys:
-    """The same keys, old names read as new ones where these are absent."""
-    for old, new in names.items():
-        keys = keys.over({new: keys.get(old)}, f"{keys.prefix}{old}")
-    return keys
 
 
 OLDER: dict[str, Builder] = {

@@ -17,7 +17,7 @@ from fnmatch import translate
 from typing import Final
 
 from specplan.errors import InputError
-from specplan.importers.quant_modules import Module
+from specplan.importers.quant_modules import MTP, Module
 from specplan.visible import visible
 
 _WRAPS: Final = frozenset({"model", "language_model", "text_model", "backbone", "transformer"})
@@ -29,6 +29,7 @@ _PREFIXES: Final = (
     "backbone.",
 )
 _REGEX: Final = "re:"
+_DRAFTING: Final = MTP.rstrip(".")
 _LAYER = re.compile(r"layers\.(\d+)\.")
 _ESCAPED_LAYER = re.compile(r"layers\\\.(\d+)\\\.(?![*+?{])")
 _GROUP_AGAIN = re.compile(r"\)[*+{]")
@@ -85,7 +86,8 @@ def names_in(entries: Iterable[str]) -> Names:
     for entry in dict.fromkeys(entries):
         if entry.startswith(_REGEX):
             text = entry.removeprefix(_REGEX)
-            at = _number(_ESCAPED_LAYER.search(text)) if "|" not in text else -1
+            general = "|" in text or _DRAFTING in text
+            at = -1 if general else _number(_ESCAPED_LAYER.search(text))
             found.regexes.setdefault(at, []).append(_regex(text))
             continue
         name = _bare(entry)
@@ -97,12 +99,13 @@ def names_in(entries: Iterable[str]) -> Names:
             found.stems.add(name[:-1])
             found.lengths.add(len(name) - 1)
         else:
-            at = _number(_LAYER.search(name)) if "[" not in name else -1
+            general = "[" in name or _DRAFTING in name
+            at = -1 if general else _number(_LAYER.search(name))
             found.globs.setdefault(at, []).append(_glob(name))
-    general = len(found.globs.get(-1, ())) + len(found.regexes.get(-1, ()))
-    if general > _MOST_GENERAL:
+    unplaced = len(found.globs.get(-1, ())) + len(found.regexes.get(-1, ()))
+    if unplaced > _MOST_GENERAL:
         raise InputError(
-            f"a list of modules has {general} patterns that are for no one layer",
+            f"a list of modules has {unplaced} patterns that are for no one layer",
             expected=f"at most {_MOST_GENERAL}",
         )
     return found
@@ -117,12 +120,12 @@ def _bare(entry: str) -> str:
 
 
 def _runs(name: str) -> Iterator[str]:
-    """Every run of whole parts of a name."""
+    """Every run of whole parts of a name; layers of a module that drafts are not the model's."""
     ends = [at for at, letter in enumerate(name) if letter == "."] + [len(name)]
     start = 0
     for place, stop in enumerate(ends):
-        for end in ends[place:]:
-            yield name[start:end]
+        if start != len(MTP) or not name.startswith(MTP):
+            yield from (name[start:end] for end in ends[place:])
         start = stop + 1
 
 

@@ -7,11 +7,13 @@ same thing differently, and a module answers to every name that it may have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from specplan.domain.layers import Block, Experts, Mlp, Part
 from specplan.domain.mixers import Attention, GatedDelta, LatentAttention, Mamba2
 
+MTP: Final = "mtp."
 _GATE = ("gate_proj", "w1", "gate_up_proj")
 _UP = ("up_proj", "w3", "gate_up_proj")
 _DOWN = ("down_proj", "w2")
@@ -61,6 +63,26 @@ OUTSIDE = (
 def layer_modules(number: int, block: Block, hidden: int) -> tuple[Module, ...]:
     """The matrices of one layer; their parameters add up to the block's."""
     return tuple(_mixer(number, block, hidden)) + tuple(_feed(number, block, hidden))
+
+
+def drafting_modules(first: int, place: int, block: Block, hidden: int) -> tuple[Module, ...]:
+    """The matrices of a layer that drafts (MTP): files number it after the model's `first` layers,
+    or give it a place of its own under `mtp`.
+    """
+    number = first + place
+    return tuple(
+        replace(
+            module,
+            names=(
+                *module.names,
+                *(
+                    f"{MTP}layers.{place}.{name.removeprefix(f'layers.{number}.')}"
+                    for name in module.names
+                ),
+            ),
+        )
+        for module in layer_modules(number, block, hidden)
+    )
 
 
 def _mixer(number: int, block: Block, hidden: int) -> Iterator[Module]:

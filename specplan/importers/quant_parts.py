@@ -15,6 +15,12 @@ from specplan.importers.quant_modules import Module
 NEGLIGIBLE: Final = 0.01
 """The share of a part below which nothing is said of modules that are stored otherwise."""
 
+_NAMES: Final = {
+    Part.MLP: "feed-forward",
+    Part.RECURRENT: "recurrent mixers",
+    Part.SHARED: "shared experts",
+    Part.ROUTER: "routers",
+}
 Typed = tuple[Module, Dtype]
 Parts = dict[Part, Dtype]
 
@@ -130,7 +136,9 @@ def _notes(cases: Mapping[_Case, _Seen], having: Mapping[Part, int]) -> Iterator
         few = seen.layers < having[case.part]
         where = f" in {seen.layers} of {having[case.part]} layers" if few else ""
         share = f"{100 * seen.params / seen.of:.0f} % of it"
-        yield f"{case.part}{where}: {case.words} {case.dtype}, {share}; taken as {case.taken}"
+        name = _NAMES.get(case.part, str(case.part))
+        said = f"{case.words} {case.dtype}, {share}"
+        yield f"Within {name}{where}, {said}; all is taken as {case.taken}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -188,7 +188,7 @@ def _grouped(quant: Keys, found: tuple[Group, ...], ignore: Names, tool: str) ->
             broad = {**dict.fromkeys(group.parts, group.dtype), **broad}
     types = dict.fromkeys(str(group.dtype) for group in found if group.dtype)
     return Scheme(
-        basis=f"{' and '.join(types) or 'nothing'}: {quant.prefix}config_groups ({tool})",
+        basis=f"{', '.join(types) or 'nothing'}: {quant.prefix}config_groups ({tool})",
         broad=broad,
         named=tuple((group.names, group.dtype) for group in found if group.names),
         ignore=ignore,
@@ -209,7 +209,11 @@ def _modelopt(quant: Keys) -> Scheme:
     if not algo:
         return Scheme(basis=basis, cache=cache_type(quant))
     dtype = _algorithm(algo)
-    note = f"{_named(quant)} lists no modules that stay in 16 bits: all layers taken as {dtype}"
+    note = (
+        f"The quantisation lists no modules that stay in 16 bits ({_named(quant)}): all layers are "
+        f"taken as {dtype}. Real checkpoints keep attention and often other parts wider, so the "
+        "size is a lower bound."
+    )
     return Scheme(
         basis=basis,
         # Without a list the tool's own defaults hold, which leave the head out.
@@ -228,7 +232,7 @@ def _each(quant: Keys) -> Scheme:
         algo = how.get("quant_algo") if isinstance(how, Mapping) else how
         by_type.setdefault(_algorithm(str(algo).upper()), []).append(name)
     return Scheme(
-        basis=f"{' and '.join(by_type) or 'nothing'}: {quant.prefix}quantized_layers",
+        basis=f"{', '.join(by_type) or 'nothing'}: {quant.prefix}quantized_layers",
         named=tuple((names_in(names), dtype) for dtype, names in by_type.items()),
         cache=cache_type(quant),
     )

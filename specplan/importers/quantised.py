@@ -10,7 +10,12 @@ from specplan.domain.card import Dtype
 from specplan.domain.layers import Block, Part
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
-from specplan.importers.quant_modules import OUTSIDE, Module, layer_modules
+from specplan.importers.quant_modules import (
+    OUTSIDE,
+    Module,
+    drafting_modules,
+    layer_modules,
+)
 from specplan.importers.quant_parts import assigned
 from specplan.importers.quant_scheme import Scheme, scheme_of
 from specplan.visible import visible
@@ -32,7 +37,9 @@ PLAIN: Final = {
     "half": Dtype.FP16,
     "float": Dtype.FP32,
 }
-UNNAMED: Final = "the file names no dtype: weights that are not quantised are taken as bf16"
+FLAGS: Final = {"bf16": Dtype.BF16, "fp16": Dtype.FP16, "fp32": Dtype.FP32}
+"""Keys of the first Qwen, one of them true."""
+UNNAMED: Final = "The file names no dtype: weights that are not quantised are taken as bf16."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +64,12 @@ def storage(
     *,
     hidden: int | None = None,
     tied: bool | None = None,
+    after: int | None = None,
 ) -> Storage:
     """How the layers of a config are stored, and what lies outside them. `sidecar` is the
     hf_quant_config.json beside it, which has the last word; `hidden` and `tied` (whether the head
-    is the embedding) are read where they are not given.
+    is the embedding) are read where they are not given. The layers are those of a module that
+    drafts where they come `after` so many of the model's.
     """
     parts = tuple(_parts(config))
     base, basis, notes = _unquantised(parts)
@@ -70,14 +79,18 @@ def storage(
     if not schemes:
         return Storage(base, basis, by_layer=tuple({} for _ in layers), notes=notes)
     width = hidden or (_hidden(parts) if layers else 1)
-    modules = [layer_modules(number, block, width) for number, block in enumerate(layers)]
+    modules = _modules(layers, width, after)
     types = [[_types(scheme, each, base) for each in (*modules, OUTSIDE)] for scheme in schemes]
     scheme = schemes[0]
     if any(other != types[0] for other in types[1:]):
-        notes += (f"quantization_config and {SIDECAR} name other types: {SIDECAR} is taken",)
+        notes += (f"The types are those of {SIDECAR}: quantization_config names others.",)
     caches = dict.fromkeys(each.cache for each in schemes if each.cache)
     if len(caches) > 1:
-        notes += (f"{SIDECAR} asks for another cache than quantization_config: it is taken",)
+        notes += (f"The cache is what {SIDECAR} asks for: quantization_config asks for another.",)
+    cache = next(iter(caches), None)
+    if after is not None and all(dtype is base for of in types[0][:-1] for dtype in of):
+        notes += (f"The quantisation leaves this module out: it is stored in {base}.",)
+        return Storage(base, basis, {}, tuple({} for _ in layers), cache, notes)
     typed = [
         list(zip(each, of, strict=True))
         for each, of in zip((*modules, OUTSIDE), types[0], strict=True)
@@ -88,9 +101,16 @@ def storage(
         scheme.basis,
         found.parts,
         found.by_layer,
-        next(iter(caches), None),
+        cache,
         notes + scheme.notes + found.notes,
     )
+
+
+def _modules(layers: Sequence[Block], hidden: int, after: int | None) -> list[tuple[Module, ...]]:
+    """The matrices of each layer: of a model, or of a module that drafts `after` its layers."""
+    if after is None:
+        return [layer_modules(number, block, hidden) for number, block in enumerate(layers)]
+    return [drafting_modules(after, place, block, hidden) for place, block in enumerate(layers)]
 
 
 def _types(scheme: Scheme, modules: Sequence[Module], base: Dtype) -> list[Dtype]:
@@ -130,6 +150,10 @@ def _unquantised(parts: Sequence[Keys]) -> tuple[Dtype, str, tuple[str, ...]]:
                 what = f"{keys.prefix}{name} is {visible(word, _SHOWN)}"
                 raise InputError(what, expected="float32, bfloat16 or float16")
             return dtype, f"{dtype}: {keys.prefix}{name}", ()
+    for keys in parts:
+        said = [name for name in FLAGS if keys.data.get(name) is True]
+        if len(said) == 1:
+            return FLAGS[said[0]], f"{FLAGS[said[0]]}: {keys.prefix}{said[0]}", ()
     return Dtype.BF16, "bf16: no type is named", (UNNAMED,)
 
 

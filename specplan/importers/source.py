@@ -31,7 +31,8 @@ class Foreign:
     `config` is a config.json or a GGUF header in its words; a value that is no number (`Bare`) is
     left in it. `quant` is the hf_quant_config.json beside it; `tensors` are those of its weights,
     as stored, if they were there to be looked at. `origin` says in words where it is from, `name`
-    what to call it, `sha256` is of the config's bytes (of a GGUF file, of its header).
+    what to call it, `sha256` is of the config's bytes (of a GGUF file, of its header), and
+    `quant_sha256` of the sidecar's.
     """
 
     kind: Kind
@@ -42,6 +43,7 @@ class Foreign:
     quant: Mapping[str, object] | None = None
     tensors: tuple[Tensor, ...] = ()
     notes: tuple[str, ...] = ()
+    quant_sha256: str = ""
 
 
 def open_source(source: str) -> Foreign:
@@ -117,11 +119,20 @@ def _from_hub(source: str) -> Foreign:
 
 def _described(config: Path, sidecar: Path, kind: Kind, name: str, origin: str) -> Foreign:
     read = read_json(config, "a config.json")
-    quant = read_json(sidecar, "a quantisation sidecar").data if exists(sidecar) else None
+    beside = read_json(sidecar, "a quantisation sidecar") if exists(sidecar) else None
     notes = tuple(f"{where}, which is no JSON; it is not used" for where in read.bare)
     if "auto_map" in read.data:
         notes += ("auto_map names code of the repository; it is not run",)
-    return Foreign(kind, name, read.data, origin, read.sha256, quant, (), notes)
+    return Foreign(
+        kind,
+        name,
+        read.data,
+        origin,
+        read.sha256,
+        quant=beside.data if beside else None,
+        notes=notes,
+        quant_sha256=beside.sha256 if beside else "",
+    )
 
 
 def _folder_name(folder: Path) -> str:

@@ -146,7 +146,7 @@ def minimax_m2(keys: Keys) -> Shape:
         raise InputError("attn_type_list: layers of linear attention are not modelled")
     layers = [_routed(attention, routed)] * count
     if keys.maybe("num_mtp_modules", "num_nextn_predict_layers", least=0):
-        keys.note("the config announces layers that draft (MTP); the checkpoints hold none")
+        keys.note("The config announces layers that draft (MTP); the checkpoints hold none.")
     return Shape(hidden=hidden, vocab=vocab, tied=tied, layers=layers)
 
 
@@ -231,8 +231,8 @@ def _chunks(keys: Keys, count: int) -> list[int | None]:
             "layer_types and no_rope_layers name other layers: which holds is not said"
         )
     keys.note(
-        f"layers with rotary positions attend within chunks of {chunk:,} tokens, written as a "
-        "window: on average a token sees half a chunk"
+        f"Layers with rotary positions attend within chunks of {chunk:,} tokens, written as a "
+        "window: on average a token sees half a chunk."
     )
     return [chunk if near else None for near in chunked]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Scalar, table_of
-from specplan.domain.scenario import Scenario, Serving
+from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.errors import UsageError, unknown
 from specplan.physics.choose import (
     BATCH_LIMIT,
@@ -30,7 +30,7 @@ from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of
-from specplan.questions.cost import Cost, cost_of
+from specplan.questions.cost import Cost, cost_of, refuse_price
 from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
@@ -114,7 +114,7 @@ def best_k(
     if need is not None and not 0 < need < math.inf:
         raise UsageError(f"need is {need:g}", expected="a finite speedup above 0")
     if usd_per_gpu_hour is not None:
-        _refuse_price(scenario, usd_per_gpu_hour)
+        refuse_price(usd_per_gpu_hour, several=scenario.workloads > 1 or bool(scenario.parts))
     if scenario.parts:
         if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
@@ -154,14 +154,6 @@ def _refuse_need(scenario: Scenario, goal: Objective) -> None:
             "--need asks what a drafter must reach, and -d none is no drafter",
             hint="name one, or free, or ratio:0.05",
         )
-
-
-def _refuse_price(scenario: Scenario, usd: float) -> None:
-    """Refuses a price that is none, or one for several workloads."""
-    if not 0 < usd < math.inf:
-        raise UsageError(f"{usd:g} USD per GPU-hour", expected="a finite price above 0")
-    if scenario.workloads > 1 or scenario.parts:
-        raise UsageError("--usd-per-gpu-hour is about one workload", hint="leave it out")
 
 
 def _objective(name: str) -> Objective:
@@ -251,8 +243,12 @@ def _in_full(
         if point.acceptance.sd
         else None,
         need=None if need is None else what_is_needed(w, need),
-        cost=cost_of(point.setup, choice.tokens_per_s, point.batch / choice.plain_tpot_s, usd),
+        cost=_cost(point.setup, choice, usd) if choice.fits else None,
     )
+
+
+def _cost(setup: Setup, choice: Choice, usd: float | None) -> Cost | None:
+    return cost_of(setup, choice.tokens_per_s, choice.batch / choice.plain_tpot_s, usd)
 
 
 def _load(w: Weighed, k: int) -> Load:

@@ -126,12 +126,18 @@ def counted(count: int, of: int, word: str) -> str:
 
 
 def rows_of(
-    listed: Sequence[Listed], columns: tuple[str, ...], where: str = "", mark: str = ""
+    listed: Sequence[Listed],
+    columns: tuple[str, ...],
+    where: str = "",
+    mark: str = "",
+    marked: str = "",
 ) -> Rows:
-    """The columns for people; where cards come from as soon as some are the user's."""
+    """The columns for people; where cards come from as soon as some are the user's. What is to be
+    marked is the last of the columns unless it is said.
+    """
     own = any(one.origin.layer != PACKAGED for one in listed)
     shown = (*columns, "layer") if own else columns
-    return Rows(columns=shown, where=where, mark=mark, marked=shown[len(columns) - 1])
+    return Rows(columns=shown, where=where, mark=mark, marked=marked or columns[-1])
 
 
 def ordered(listed: Iterable[Listed], order: Order, *, reverse: bool = False) -> list[Listed]:

@@ -159,8 +159,9 @@ def _summary(value: Checked) -> str:
     said = [f"{value.hold:,} hold{'s' if value.hold == 1 else ''}"] if value.plans else []
     said += [f"{value.fail:,} fail{'s' if value.fail == 1 else ''}"] if value.fail else []
     said += [f"{value.unsure:,} unsure"] if value.unsure else []
-    said += [f"{_many(value.other_errors, 'error')} besides"] if value.other_errors else []
-    said += [f"{_many(value.other_warnings, 'warning')} besides"] if value.other_warnings else []
+    besides = " besides" if value.plans else ""  # what is said of expectations
+    said += [_many(value.other_errors, "error") + besides] if value.other_errors else []
+    said += [_many(value.other_warnings, "warning") + besides] if value.other_warnings else []
     said += [f"{_many(value.unreadable, 'file')} unreadable"] if value.unreadable else []
     return f"{', '.join(read) or 'nothing read'}: {', '.join(said) or 'nothing found'}"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specplan.domain.scenario import Setup
+from specplan.errors import UsageError, Where
 
 SECONDS_PER_HOUR = 3600.0
 MILLION = 1e6
+MOST_USD = 10_000  # for an hour of one GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,15 @@ class Cost:
     price: str
     usd_per_million_tokens: float
     usd_per_million_tokens_plain: float
+
+
+def refuse_price(usd: float, *, several: bool) -> None:
+    """Refuses a price that is none, or one for `several` workloads."""
+    where = Where("--usd-per-gpu-hour")
+    if not 0 < usd <= MOST_USD:
+        raise UsageError(f"{usd:g} USD", where=where, expected=f"above 0, at most {MOST_USD:,}")
+    if several:
+        raise UsageError("a price for one workload", where=where, hint="leave it out")
 
 
 def cost_of(

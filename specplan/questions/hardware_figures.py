@@ -60,9 +60,9 @@ def _turning(card: Hardware, stored: Dtype) -> Fact:
     return Fact(
         f"derived.compute_bound_batch.{stored}",
         f"{stored} weights compute-bound",
-        "",
+        "sequences",
         value,
-        f" sequences ({dtype})",
+        f" ({dtype})",
         (f"rates.{dtype}", "bandwidth"),
     )
 

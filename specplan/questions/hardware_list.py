@@ -96,7 +96,7 @@ def list_hardware(listed: Sequence[Listed], asked: HardwareAsked | None = None) 
     asked = asked or HardwareAsked()
     found = ordered(_kept(listed, asked), SORTS[asked.sort], reverse=asked.reverse)
     rates = {one.row["rate_dtype"] for one in found}
-    shown = _shown(found, rates)
+    shown = _shown(found, rates, asked.sort)
     star = "; *: from a less certain figure" if any(one.row["uncertain"] for one in found) else ""
     unlike = "" if rates <= {str(USUAL)} else f", 16-bit as {USUAL} or what stands in for it"
     return listing(
@@ -130,9 +130,12 @@ def _kept(listed: Sequence[Listed], asked: HardwareAsked) -> Iterator[Listed]:
             yield one
 
 
-def _shown(found: Sequence[Listed], rates: set[Scalar]) -> tuple[str, ...]:
-    """The columns for people: those in which the rows differ or have anything."""
+def _shown(found: Sequence[Listed], rates: set[Scalar], sort: str) -> tuple[str, ...]:
+    """The columns for people: those in which the rows differ or have anything, and that which they
+    are sorted by.
+    """
     has = {name for name in ("fp8_rate", "tdp", "usd_per_hour") if _any(found, name)}
+    has.update(SORTS[sort].columns)
     return (
         "name",
         *(("vendor",) if len({one.row["vendor"] for one in found}) > 1 else ()),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from specplan.domain.answer import Answer, Basis, Column, Lines, Rows, View, table_of
-from specplan.domain.imported import Checked, Imported
+from specplan.domain.imported import Checked, Derived, Imported
 from specplan.domain.model import Model
 
 BASIS = Basis(kind="exact", says="", source="derived from the config")
@@ -16,6 +16,7 @@ FIGURES = (
     Column("value", "", "value", "text", "its value"),
     Column("basis", "", "basis", "text", "where it is from"),
 )
+SHOWN = Column("shown_basis", "", "basis", "text", "where it is from, its own key as `stated`")
 CHECKED = (
     Column("file", "", "file", "text", "the config"),
     Column("verdict", "", "verdict", "text", "pass, explained, unknown, differs, refused, beside"),
@@ -55,17 +56,33 @@ class Report:
 def imported_answer(made: Imported, origin: str) -> Answer:
     """Every figure of an imported card with its basis."""
     card = made.card
+    rows = [{**d._asdict(), SHOWN.name: _shown(d)} for d in made.derived]
     return Answer(
         command="models-import",
         value=Made(card),
-        table=table_of(FIGURES, [d._asdict() for d in made.derived]),
+        table=table_of(FIGURES, rows, aside=(SHOWN,)),
         view=View(
             title=f"{card.title}: {card.name}",
             caption=(origin,),
-            sections=(Rows(columns=("figure", "value", "basis")), Lines(made.notes, wrap=True)),
+            sections=(Rows(columns=("figure", "value", SHOWN.name)), Lines(made.notes, wrap=True)),
         ),
         basis=BASIS,
     )
+
+
+def told(made: Imported) -> tuple[str, ...]:
+    """The figures that the source does not state as they are, each with its basis, in columns."""
+    derived = [d for d in made.derived if not d.stated]
+    wide = max((len(d.figure) for d in derived), default=0)
+    long = max((len(d.value) for d in derived), default=0)
+    return tuple(f"{d.figure:<{wide}}  {d.value:<{long}}  {d.basis}" for d in derived)
+
+
+def _shown(derived: Derived) -> str:
+    if not derived.stated:
+        return derived.basis
+    within = derived.basis.removesuffix(derived.figure).rstrip(".")
+    return f"stated in {within}" if within else "stated"
 
 
 def report_answer(folder: str, checked: Sequence[Checked]) -> Answer:

@@ -14,7 +14,6 @@ KINDS = {
     "sliding": "some layers look back a window only",
     "hybrid": "some layers keep a recurrent state and no cache",
     "drafter": "a head, or a whole model that says for which targets it drafts",
-    "draft-model": "a whole model that says so",
     "eagle": "an EAGLE head",
     "eagle3": "an EAGLE-3 head",
     "mtp": "multi-token prediction layers",
@@ -29,8 +28,7 @@ def kinds_of(card: Model) -> tuple[str, ...]:
     """The kinds of a card; of a head only how it drafts."""
     if is_head(card):
         return ("drafter", *filter(None, [_drafting(card)]))
-    drafts = ("drafter", "draft-model") if card.drafts else ()
-    return (*_layers(card), *drafts)
+    return (*_layers(card), *(("drafter",) if card.drafts else ()))
 
 
 def is_head(card: Model) -> bool:

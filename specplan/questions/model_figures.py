@@ -33,9 +33,7 @@ def model_figures(card: Model) -> list[Figure]:
         *_agreeing("kv_bytes_per_token", "KV per token", "B", card.kv_bytes_per_token, _kv(arch)),
         Fact("architecture.hidden", "hidden width", "", arch.hidden if arch else None),
         Fact("architecture.vocab", "vocabulary", "", arch.vocab if arch else None),
-        Fact(
-            "architecture.tied_embeddings", "tied head", "", arch.tied_embeddings if arch else None
-        ),
+        _tied(arch),
         Fact("derived.layers", "layers", "", arch.layers if arch else None),
         Fact("derived.state_bytes", "state of a sequence", "B", card.state_bytes or None),
         *(_cache(card, context) for context in CONTEXTS),
@@ -50,7 +48,8 @@ def layer_words(card: Model) -> Iterator[tuple[str, str]]:
         yield f"block {number}", block_words(block)
     if card.medusa:
         heads = card.medusa
-        yield "heads", f"{heads.heads} side by side, {heads.layers} residual layers each"
+        layers = _many(heads.layers, "residual layer")
+        yield "heads", f"{heads.heads} side by side, {layers} each"
     if card.speculator:
         stages = card.speculator
         tied = ", one set of weights" if stages.tied else ""
@@ -67,9 +66,13 @@ def block_words(block: Block) -> str:
         else "",
         _mlp_words(block.mlp) if block.mlp else "",
         _experts_words(block.experts) if block.experts else "",
-        f"{block.norms} norms",
+        _many(block.norms, "norm"),
     ]
-    return f"{block.repeat} layers: {'; '.join(part for part in parts if part)}"
+    return f"{_many(block.repeat, 'layer')}: {'; '.join(part for part in parts if part)}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _drafting(card: Model) -> Iterator[Fact]:
@@ -80,6 +83,16 @@ def _drafting(card: Model) -> Iterator[Fact]:
     yield Fact("drafts.targets", "trained for", "", targets or None)
     longest = drafts.proposes if drafts else None
     yield Fact("drafts.proposes", "longest draft", "tokens", longest)
+
+
+def _tied(arch: Architecture | None) -> Fact:
+    """Whether the head is the embedding; drafters may have either from their target."""
+    key = "architecture.tied_embeddings"
+    if arch is None:
+        return Fact(key, "tied head", "", None)
+    said = "no, embedding borrowed" if arch.fuse and arch.tied_embeddings else ""
+    said = "borrowed" if arch.borrowed_head else said
+    return Fact(key, "tied head", "", arch.tied_embeddings, said=said)
 
 
 def _active(card: Model) -> Fact:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 
-from specplan.domain.answer import Answer, Column, Lines, Section
+from specplan.domain.answer import Answer, Column, Lines, Rows, Section
+from specplan.domain.drafter import drafter_of
 from specplan.domain.model import KV_DTYPE, Model
 from specplan.questions.cards import (
     ORIGIN_COLUMNS,
     Listed,
     Order,
     Row,
-    among,
-    at_least,
     counted,
     known,
     listing,
-    one_of_each,
     ordered,
     rows_of,
 )
-from specplan.questions.kinds import KINDS, is_head, kinds_of
+from specplan.questions.kinds import is_head, kinds_of
+from specplan.questions.models_asked import COULD, ModelsAsked, families_left, kept, nearest_first
 
 COLUMNS = (
     Column("name", "", "name", "text", "what to write after --target or --draft"),
@@ -38,6 +36,8 @@ COLUMNS = (
     Column("trained_context", "tokens", "context", "count", "tokens it was trained for"),
     Column("window", "tokens", "window", "count", "how far its nearest-sighted layers look back"),
     Column("window_layers", "", "layers", "count", "layers with a window"),
+    Column("vocab", "", "vocabulary", "count", "tokens of the head"),
+    Column("priced", "", "priced", "flag", "whether its rounds as a drafter can be timed"),
     *ORIGIN_COLUMNS,
     Column("matmul_params_b", "1e9", "active", "number", "matmul params, for reading"),
     Column("stored_params_b", "1e9", "stored", "number", "stored params, for reading"),
@@ -47,7 +47,9 @@ ASIDE = (
     Column("paired", "", "drafts for", "text", "the first of its targets, and how many more"),
     Column("whole", "", "whole", "flag", "a language model"),
     Column("head", "", "head", "flag", "a head that only drafts"),
+    Column("unpriced", "", "unpriced", "flag", "a head that cannot be timed"),
 )
+COULD_DRAFT = Column(COULD, "", "could", "flag", "not trained for the target, and fit for it")
 MODELS_SHOWN = (
     *("name", "kind", "matmul_params_b", "stored_params_b"),
     *("kv_bytes_per_token", "trained_context", "window"),
@@ -63,67 +65,73 @@ SORTS = {
     "layers": Order(("layers",), falling=True),
 }
 """Words after --sort; the largest figure first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelsAsked:
-    """Which models: of one of these kinds and families, and so on. `target` and its other names
-    ask for what drafts for it; empty or None asks for nothing.
-    """
-
-    kinds: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
-    least_params: float | None = None
-    most_params: float | None = None
-    context: float | None = None
-    target: tuple[str, ...] = ()
-    sort: str = "name"
-    reverse: bool = False
+SORTED_BY = {
+    "name": "name",
+    "family": "family",
+    "params": "stored_params_b",
+    "active": "matmul_params_b",
+    "kv": "kv_bytes_per_token",
+    "context": "trained_context",
+    "layers": "layers",
+}
+"""The column for people of each."""
 
 
 def list_models(listed: Sequence[Listed], asked: ModelsAsked | None = None) -> Answer:
     """A row for each model that was asked for."""
     asked = asked or ModelsAsked()
-    found = ordered(_kept(listed, asked), SORTS[asked.sort], reverse=asked.reverse)
+    found = ordered(kept(listed, asked), SORTS[asked.sort], reverse=asked.reverse)
+    found = nearest_first(found, asked)
+    sections = tuple(_sections(found, asked.sort))
+    shown = {name for part in sections if isinstance(part, Rows) for name in part.columns}
     return listing(
         "models-list",
         found,
         of=len(listed),
         columns=COLUMNS,
-        aside=ASIDE,
-        sections=tuple(_sections(found)),
+        aside=(*ASIDE, COULD_DRAFT),
+        sections=sections if found else tuple(_instead(listed, asked)),
         title=counted(len(found), len(listed), "models"),
-        caption=(
-            "Parameters in 1e9; active are those that one token multiplies.",
-            "KV per token at 16 bits, as long as every layer sees every token.",
-        ),
+        caption=tuple(_legend(found, shown)),
     )
 
 
-def _kept(listed: Sequence[Listed], asked: ModelsAsked) -> Iterator[Listed]:
-    kinds = among("--kind", "kind", asked.kinds, KINDS)
-    families = one_of_each("--family", "family", asked.families, listed, "family")
-    for one in listed:
-        row = one.row
-        targets = str(row["targets"] or "").split()
-        if (
-            (not kinds or kinds.intersection(str(row["kinds"]).split()))
-            and (not families or row["family"] in families)
-            and at_least(row, "stored_params", asked.least_params, asked.most_params)
-            and at_least(row, "trained_context", asked.context)
-            and (not asked.target or not set(asked.target).isdisjoint(targets))
-        ):
-            yield one
-
-
-def _sections(found: Sequence[Listed]) -> Iterator[Section]:
-    """Language models, then heads that only draft."""
-    whole = [one for one in found if one.row["whole"]]
-    yield rows_of(found, MODELS_SHOWN, where="whole")
-    if len(whole) < len(found):
+def _sections(found: Sequence[Listed], sort: str) -> Iterator[Section]:
+    """Language models, then heads that only draft, then what could draft for the target."""
+    whole, heads, could = (any(one.row[flag] for one in found) for flag in ("whole", "head", COULD))
+    if whole:
+        yield rows_of(found, _with(MODELS_SHOWN, sort), where="whole")
+    if heads:
         if whole:
             yield Lines(("Heads that draft on a target's hidden states:",))
-        yield rows_of(found, HEADS_SHOWN, where="head")
+        shown = _with(HEADS_SHOWN, sort)
+        yield rows_of(found, shown, where="head", mark="unpriced", marked="name")
+    if could:
+        yield Lines(("Not trained for it, but of its vocabulary and small enough to draft:",))
+        yield rows_of(found, _with(MODELS_SHOWN, sort), where=COULD)
+
+
+def _with(shown: tuple[str, ...], sort: str) -> tuple[str, ...]:
+    """The columns for people, and what they are sorted by behind the kind."""
+    by = SORTED_BY[sort]
+    return shown if by in shown else (*shown[:2], by, *shown[2:])
+
+
+def _legend(found: Sequence[Listed], shown: Collection[str]) -> Iterator[str]:
+    """What the columns that are shown mean."""
+    active = "; active are those that one token multiplies" if "matmul_params_b" in shown else ""
+    yield f"Parameters in 1e9{active}."
+    if "kv_bytes_per_token" in shown:
+        yield "KV per token at 16 bits, as long as every layer sees every token."
+    if any(one.row["unpriced"] for one in found):
+        yield "*: its rounds are not priced yet; -d ratio:0.05 states what a draft token costs."
+
+
+def _instead(listed: Sequence[Listed], asked: ModelsAsked) -> Iterator[Section]:
+    """Where families were asked for in vain, those that there are."""
+    left = families_left(listed, asked) if asked.families else ()
+    if left:
+        yield Lines((f"Families of what matches otherwise: {', '.join(left)}.",), wrap=True)
 
 
 def model_row(card: Model) -> Row:
@@ -136,6 +144,7 @@ def model_row(card: Model) -> Row:
     ]
     targets = card.drafts.targets if card.drafts else ()
     matmul, stored = known(lambda: card.active_params), known(lambda: card.checkpoint_params)
+    priced = known(lambda: drafter_of(card).passes(1)) is not None
     return {
         "name": card.name,
         "title": card.title,
@@ -153,10 +162,13 @@ def model_row(card: Model) -> Row:
         "trained_context": card.trained_context,
         "window": min(windows)[0] if windows else None,
         "window_layers": sum(repeat for _, repeat in windows) if windows else None,
+        "vocab": card.shape.vocab if card.shape else None,
+        "priced": priced,
         "kind": " ".join(k for k in kinds_of(card) if "draft" not in k) or None,
         "paired": f"{targets[0]} +{len(targets) - 1}".removesuffix(" +0") if targets else None,
         "whole": not is_head(card),
         "head": is_head(card),
+        "unpriced": is_head(card) and not priced,
     }
 
 

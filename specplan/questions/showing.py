@@ -22,7 +22,7 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.questions.cards import BASIS, Card, Filed, hiding_notes, inputs_of
-from specplan.questions.figures import DERIVED, Figure, ratio
+from specplan.questions.figures import DERIVED, Figure, ratio, together
 from specplan.questions.hardware_figures import hardware_figures, price_words
 from specplan.questions.model_figures import layer_words, model_figures
 
@@ -73,7 +73,7 @@ def _sheet(
     if len(filed) == 1:
         view = _alone(filed[0], Facts(tuple((label, text) for _, label, text in pairs)))
     else:
-        view = _together(filed, Facts(tuple((f"{n}, {label}", text) for n, label, text in pairs)))
+        view = _together(filed, Lines(tuple(_shared(pairs)), wrap=True))
     return Answer(
         command=command,
         value=Cards(tuple(_shown(f, sheets[f.card.name]) for f in filed)),
@@ -107,6 +107,8 @@ def _table(sheets: Mapping[str, list[Figure]]) -> Table:
                 else []
             ),
         ]
+    aside = [Column("label", "", "figure", "text", "what it is, with the unit of the row")]
+    aside += [Column(f"{name}:short", "", name, "text", "the same in that unit") for name in sheets]
     rows: list[dict[str, Scalar]] = []
     for line in zip(*sheets.values(), strict=True):
         if all(figure.value is None for figure in line):
@@ -116,14 +118,16 @@ def _table(sheets: Mapping[str, list[Figure]]) -> Table:
             "figure": line[0].label,
             "unit": line[0].unit,
         }
-        for name, figure in zip(sheets, line, strict=True):
+        row["label"], texts = together(line)
+        for name, figure, short in zip(sheets, line, texts, strict=True):
+            row[f"{name}:short"] = short
             row[name] = figure.value
             row[f"{name}:text"] = figure.text
             row[f"{name}:sources"] = figure.sources
             row[f"{name}:weak"] = figure.weak
             row[f"{name}:ratio"] = ratio(figure, line[0])
         rows.append(row)
-    return table_of(tuple(columns), rows)
+    return table_of(tuple(columns), rows, tuple(aside))
 
 
 def _alone(filed: Filed[Card], facts: Facts) -> View:
@@ -142,19 +146,29 @@ def _alone(filed: Filed[Card], facts: Facts) -> View:
     )
 
 
-def _together(filed: Sequence[Filed[Card]], facts: Facts) -> View:
+def _together(filed: Sequence[Filed[Card]], facts: Lines) -> View:
     """A column for each card, and for each but the first how its figures compare."""
     first, *others = (f.card.name for f in filed)
-    beside = (f"{name}:{shown}" for name in others for shown in ("text", "ratio"))
+    beside = (f"{name}:{shown}" for name in others for shown in ("short", "ratio"))
+    named = (f"{f.card.name}: {f.card.title}; {from_words(f)}" for f in filed)
     return View(
         title="Side by side",
-        caption=tuple(f"{f.card.name}: {f.card.title}; {from_words(f)}" for f in filed),
+        caption=(*named, f"Ratios are over {first}."),
         sections=(
-            Rows(columns=("figure", f"{first}:text", *beside)),
+            Rows(columns=("label", f"{first}:short", *beside)),
             facts,
             Lines(("Sources and notes: show one at a time.",)),
         ),
     )
+
+
+def _shared(pairs: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """What is said of each card in words, once for all of which it is said."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, label, text in pairs:
+        names.setdefault((label, text), []).append(name)
+    for (label, text), cards in names.items():
+        yield f"{', '.join(cards)}, {label}: {text}"
 
 
 def _prices(card: Hardware | Model | Engine) -> Iterator[Section]:

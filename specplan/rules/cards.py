@@ -13,6 +13,7 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, Rule
+from specplan.rules.beside import BESIDE_RULES
 from specplan.rules.drafters import DRAFTER_RULES, shapeless
 from specplan.rules.hardware import HARDWARE_RULES, hardware_findings
 from specplan.rules.lent import LACKING, STRANGER, UNFOLLOWED
@@ -48,7 +49,7 @@ NEEDLESS = Rule(
 )
 _OF_ANY = (UNSOURCED, CLASH, OVERRIDE, NEEDLESS, RESERVED, STRAY, UNDATED, TWICE)
 _OF_USE = (UNPRICED, RATELESS, CONTRADICTED)
-_OF_OTHERS = (STRANGER, UNFOLLOWED, LACKING)
+_OF_OTHERS = (STRANGER, UNFOLLOWED, LACKING, *BESIDE_RULES)
 CARD_RULES = tuple(
     sorted(
         (*_OF_ANY, *_OF_USE, *_OF_OTHERS, *HARDWARE_RULES, *MODEL_RULES, *DRAFTER_RULES),

@@ -1,14 +1,15 @@
-"""What can be wrong with an accelerator's card that reads well: slips of unit, sparsity, copies."""
+"""What can be wrong with an accelerator's card that reads well: slips of unit, sparsity, noise."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 from specplan.domain.card import Dtype
 from specplan.domain.hardware import Hardware
-from specplan.rules import Finding, Rule
+from specplan.rules import Finding, KeyPath, Rule
+from specplan.rules.beside import TWICE_BAND
 from specplan.rules.sources import day_of, leads
 from specplan.units import significant
 
@@ -19,6 +20,8 @@ APART = 0.05  # between the two 16-bit rates, relative
 TITLE_BAND = (0.85, 1.075)  # of "N GB": what a driver keeps for itself, and N GiB
 GB, MIB = 1e9, 2**20
 STALE = timedelta(days=365)
+UNEQUAL = re.compile(r"GeForce|\bCDNA5\b")  # sold with fp8, or built with int8, at half the rate
+STEADY = 0.25  # a spread that still tells rates apart
 
 RIDGE = Rule(
     id="SC002",
@@ -100,16 +103,26 @@ AGED = Rule(
     why="Rents change within months, and the cost of a token with them.",
     remedy="Read it again, or delete it: the price that a user states always wins.",
 )
-TWIN = Rule(
-    id="SC023",
-    level="note",
-    title="accelerator of two names",
-    what="Another card of the vendor has the same rates, bandwidth, memory and link.",
-    why="A plan gets the same figures from both; one may be a copy that was to be changed.",
-    remedy="Make one an alias of the other if they are one chip.",
+UNEVEN = Rule(
+    id="SC038",
+    level="warning",
+    title="8-bit rates that differ",
+    what="The rates of fp8 and int8 lie a factor of two apart, and the architecture is none of "
+    "those that are built so.",
+    why="Matrix units run both alike; the larger is usually the rate with 2:4 sparsity.",
+    remedy="Write dense rates of both; accept with a reason if they really differ.",
+)
+UNSTEADY = Rule(
+    id="SC039",
+    level="warning",
+    title="noisy measurement",
+    what="Repeats of the copy, or of the best product of a type, spread by more than 25 %.",
+    why="Other programs ran meanwhile: bandwidth and rates of the card are what they left over.",
+    remedy="Measure again on an idle machine, or for more seconds.",
 )
 HARDWARE_RULES = (
-    *(RIDGE, SPARSE, LABEL, DOUBT, SPARSE_FP4, UNLIKE, TITLED, ROUNDED, EARLY, AGED, TWIN),
+    *(RIDGE, SPARSE, LABEL, DOUBT, SPARSE_FP4, UNLIKE, TITLED, ROUNDED, EARLY, AGED),
+    *(UNEVEN, UNSTEADY),
 )
 
 
@@ -121,6 +134,8 @@ def hardware_findings(card: Hardware, today: date | None = None) -> Iterator[Fin
     yield from doubts(card)
     yield from early(card)
     yield from aged(card, today)
+    yield from uneven(card)
+    yield from unsteady(card)
 
 
 def ridges(card: Hardware) -> Iterator[Finding]:
@@ -202,13 +217,37 @@ def aged(card: Hardware, today: date | None) -> Iterator[Finding]:
             yield Finding(AGED.id, AGED.level, message, ("prices", number, "read"))
 
 
-def twins(card: Hardware, others: Iterable[Hardware]) -> Iterator[Finding]:
-    """SC023: the others of another name that no plan could tell from this card."""
-    alike = {other.name for other in others if _figures(other) == _figures(card)} - {card.name}
-    if alike:
-        message = f"same rates, bandwidth, memory and link as {' and '.join(sorted(alike))}"
-        yield Finding(TWIN.id, TWIN.level, message, ("name",))
+def uneven(card: Hardware) -> Iterator[Finding]:
+    """SC038: of fp8 and int8, the rate that is twice the other where that is not known to be so.
+    Without units for fp8 its rate is that of 16 bits, and int8 may be twice that.
+    """
+    fp8, int8 = card.rates.get(Dtype.FP8), card.rates.get(Dtype.INT8)
+    unequal = card.measured or UNEQUAL.search(f"{card.title} {card.arch}")
+    if fp8 is None or int8 is None or unequal:
+        return
+    base = max((card.rates[dtype] for dtype in SIXTEEN_BITS if dtype in card.rates), default=0.0)
+    low, high = TWICE_BAND
+    pairs = ((Dtype.FP8, fp8, Dtype.INT8, int8), (Dtype.INT8, int8, Dtype.FP8, fp8))
+    for dtype, rate, other, less in pairs:
+        widened = other is Dtype.FP8 and less <= (1 + APART) * base
+        if low <= rate / less <= high and not widened:
+            message = f"{dtype} rate is twice the {other} rate: the rate with sparsity?"
+            yield Finding(UNEVEN.id, UNEVEN.level, message, ("rates", str(dtype)))
 
 
-def _figures(card: Hardware) -> tuple[object, ...]:
-    return card.vendor, card.rates, card.bandwidth, card.memory, card.link
+def unsteady(card: Hardware) -> Iterator[Finding]:
+    """SC039: the copy, and of each dtype the best product, where its repeats lie far apart."""
+    found = card.measured
+    if found is None:
+        return
+    spreads: list[tuple[str, float, KeyPath]] = [
+        ("the copy", found.copy_spread, ("measured", "copy_spread"))
+    ]
+    for dtype in found.dtypes:
+        best = found.best(dtype)
+        place: KeyPath = ("measured", "products", found.products.index(best), "spread")
+        spreads.append((f"the best {dtype} product", best.spread, place))
+    for what, spread, path in spreads:
+        if spread > STEADY:
+            message = f"{what} spreads by {100 * spread:.0f} %: measure again on an idle machine"
+            yield Finding(UNSTEADY.id, UNSTEADY.level, message, path)

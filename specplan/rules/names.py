@@ -28,6 +28,7 @@ class Called(Protocol):
 
 
 _MOST_SHOWN = 3
+_CURE = "rename one; a card of your own hides a packaged one by its name, not by an alias"
 COUNTED = r"(?P<gpus>\d+)x(?P<name>[a-z].+)|(?P<n>.+\d)x(?P<m>\d+)"
 """What is read as a number of accelerators, such as 2xh100 or h100x8, and never as a card."""
 
@@ -86,7 +87,7 @@ def check_aliases(card: Card, answer: Mapping[str, Sequence[str]]) -> list[Findi
         if others:
             more = len(others) - _MOST_SHOWN
             shown = ", ".join(others[:_MOST_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-            message = f"'{name}' is a name of {shown} too"
+            message = f"'{name}' is a name of {shown} too: {_CURE}"
             found.append(Finding(CLASH.id, CLASH.level, message, path))
     return found
 

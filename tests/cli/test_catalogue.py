@@ -106,7 +106,7 @@ PACKAGED = {
 def test_lists(capsys, noun, rows):
     code, out, err = typed(capsys, noun, "list")
     assert (code, err) == (0, "")
-    assert out.splitlines()[4].split()[0] == "name"
+    assert out.partition("\n\n")[2].split()[0] == "name"
     code, out, err = typed(capsys, noun, "list", "-f", "json")
     found = json.loads(out)
     assert (code, err, len(found["rows"])) == (0, "", rows)
@@ -172,6 +172,26 @@ def test_models_are_narrowed_and_ordered(capsys):
     }
 
 
+def test_a_family_is_found_by_what_it_begins_with(capsys):
+    found = set(names(capsys, "models", "list", "--family", "Llama-3"))
+    assert {"llama-3-8b", "llama-3.1-8b", "llama-3.2-1b"} <= found
+    assert not {"llama-2-7b", "eagle3-llama-3.1-8b"} & found
+
+
+def test_what_could_draft_for_a_target(capsys):
+    found = names(capsys, "models", "list", "--for", "llama-3.1-70b")
+    assert {"llama-3.1-8b", "llama-3.2-1b", "llama-3.2-3b"} <= set(found)
+    assert not {"llama-3.1-70b", "llama-3.3-70b", "llama-2-7b", "qwen3-0.6b"} & set(found)
+
+
+def test_a_file_of_the_name_that_is_no_card(capsys, tmp_path):
+    put(tmp_path, "mine")
+    for name, file in (("mine", "./mine.yaml"), ("./mine", "./mine.yaml")):
+        said = refused(capsys, "sweep", "-g", name, "-b", "1", "-a", "0.8")
+        assert said == f"specplan: --hardware: unknown hardware '{name}'; did you mean {file}?"
+    assert refused(capsys, "hardware", "show", "MINE").endswith("specplan hardware list shows all")
+
+
 HEAD = """\
 schema: model/1
 name: {name}
@@ -223,8 +243,8 @@ def test_a_copy_of_a_packaged_card_and_an_edited_one(capsys, tmp_path):
 def test_show_compares(capsys):
     code, out, err = typed(capsys, "hardware", "show", "h100", "h200")
     assert (code, err) == (0, "")
-    (line,) = (line for line in out.splitlines() if line.startswith("bandwidth  "))
-    assert line.split()[1:] == ["3.35", "TB/s", "4.8", "TB/s", "1.43x"]
+    (line,) = (line for line in out.splitlines() if line.startswith("bandwidth, TB/s  "))
+    assert line.split()[2:] == ["3.35", "4.8", "1.43x"]
     _, out, _ = typed(capsys, "hardware", "show", "h100", "h200", "-f", "json")
     row = next(r for r in json.loads(out)["rows"] if r["key"] == "bandwidth")
     assert row["h200-sxm:ratio"] == 4.8e12 / 3.35e12
@@ -349,6 +369,20 @@ def test_sources_are_wrapped_for_people_and_whole_for_machines(capsys):
         (
             ("hardware", "list", "--year", "soon"),
             "--year: 'soon' is no year; expected 2023, 2023: or 2020:2023",
+        ),
+        (
+            ("hardware", "list", "h100", "h200"),
+            "list takes no names; write specplan hardware show h100 h200",
+        ),
+        (("engines", "list", "vllm"), "list takes no names; write specplan engines show vllm"),
+        (
+            ("hardware", "list", "--min-memory", "140gb"),
+            "--min-memory: '140gb' has an unknown unit 'gb'; "
+            "expected a quantity such as 80 GiB or 80 GB; did you mean '140 GB'?",
+        ),
+        (
+            ("models", "list", "--kind", "draft-model"),
+            "--kind: unknown kind 'draft-model'; did you mean 'drafter'?",
         ),
         (
             ("models", "list", "--kind", "hybird"),

@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from foreign import safetensors, written
 from small import card, small
 from typed import answered, one_line
 
@@ -61,17 +62,17 @@ def test_the_card_is_the_answer_and_its_figures_are_said(capsys):
     said = imports(capsys, "tiny.json")
     assert said.code == 0
     assert said.out.startswith("schema: model/1\nname: tiny\n")
-    for line in (
-        "dtype bf16: torch_dtype",
-        "stored_params 1,704: everything stored: all experts, norms, biases, embedding; "
-        "tied weights once",
-        "matmul_params 1,408: projections, feed-forward or active experts, fusion and head, "
-        "each once",
-        "kv_bytes_per_token 32: all layers at 16 bits, windows ignored",
-        "head_dim 2: absent, hidden_size / num_attention_heads",
-        "the card is found in a file of its name, tiny.yaml",
-    ):
-        assert f"specplan: {line}\n" in said.err
+    assert said.err.splitlines() == [
+        "specplan: dtype                bf16   torch_dtype",
+        "specplan: matmul_params        1,408  weights that one token multiplies, head too",
+        "specplan: stored_params        1,704  everything stored; tied weights once",
+        "specplan: kv_bytes_per_token   32     all layers at 16 bits, windows ignored",
+        "specplan: tie_word_embeddings  false  default of LlamaConfig",
+        "specplan: head_dim             2      absent, hidden_size / num_attention_heads",
+        "specplan: all figures: -f table",
+        "specplan: next: -o tiny.yaml writes it; then specplan check tiny.yaml; "
+        "specplan sweep -t ./tiny.yaml",
+    ]
     Path("tiny.yaml").write_text(said.out)
     model = read(Path("tiny.yaml"))
     assert model.architecture == card(small()).architecture
@@ -92,8 +93,54 @@ def test_a_file_gets_the_card_and_people_the_figures(capsys):
     assert said.code == 0
     assert said.out.startswith("tiny: mine\nconfig tiny.json\n")
     assert "stored_params" in said.out
-    assert said.err.endswith("wrote mine.yaml\n")
+    assert said.err == (
+        "specplan: wrote mine.yaml\n"
+        "specplan: next: specplan check mine.yaml; specplan sweep -t ./mine.yaml\n"
+    )
     assert read(MINE).name == "mine"
+    assert imports(capsys, "tiny.json -o mine.yaml --force -q").err == ""
+
+
+def test_the_figures_fit_a_line_of_100_characters(capsys):
+    """The longest names of figures and keys that public configs have."""
+    hybrid = "M*EME"
+    config = {
+        "model_type": "nemotron_h",
+        "hybrid_override_pattern": hybrid,
+        "moe_intermediate_size": 4,
+        "moe_shared_expert_intermediate_size": 4,
+        "n_routed_experts": 500_000,
+        "n_shared_experts": 1,
+        "num_experts_per_tok": 2,
+        "mamba_num_heads": 4,
+        "mamba_head_dim": 4,
+        "n_groups": 2,
+        "ssm_state_size": 4,
+        "conv_kernel": 4,
+    }
+    layers = {"num_hidden_layers": len(hybrid), "hidden_size": 800_000}
+    Path("wide.json").write_text(json.dumps(small(**{**config, **layers})))
+    said = imports(capsys, "wide.json -o mine.yaml")
+    assert said.code == 0, said.err
+    assert "moe_shared_expert_intermediate_size  4 " in said.out
+    assert max(map(len, said.out.splitlines())) <= 100
+
+
+def test_figures_for_a_file_say_that_the_card_goes_elsewhere(capsys):
+    said = imports(capsys, "tiny.json -o tiny-figures.json")
+    assert "tiny-figures.json gets the figures: the card itself goes to a .yaml" in said.err
+    assert json.loads(Path("tiny-figures.json").read_text())["answer"]["card"]["name"] == "tiny"
+    assert "goes to a .yaml" not in imports(capsys, "tiny.json -f json").err
+
+
+def test_what_comes_next_for_a_drafter_names_its_target(capsys):
+    said = imports(capsys, "head.json --for llama-3.1-8b -o mine.yaml")
+    assert said.err.endswith("check mine.yaml; specplan sweep -t llama-3.1-8b -d ./mine.yaml\n")
+    target = {**HEAD, "architectures": ["LlamaForCausalLMEagle3"]}
+    Path("head.json").write_text(json.dumps(target))
+    said = imports(capsys, "head.json")
+    assert "no target is named: --for TARGET names it" in said.err
+    assert said.err.endswith("specplan sweep -t TARGET -d ./head.yaml\n")
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "plain", "markdown"])
@@ -117,8 +164,41 @@ def test_a_folder_is_imported(capsys):
 def test_a_name_that_the_catalogue_has_is_said(capsys):
     Path("llama-3.1-8b.json").write_text(json.dumps(small()))
     said = imports(capsys, "llama-3.1-8b.json")
-    assert "the catalogue has one of that name: --name gives another" in said.err
+    has = "the catalogue has a model of that name, llama-3.1-8b: "
+    assert f"{has}--name gives another" in said.err
     assert "the catalogue has" not in imports(capsys, "llama-3.1-8b.json --name other").err
+    said = imports(capsys, "tiny.json -o llama-3.1-8b.yaml")
+    assert f"{has}another file name gives another" in said.err
+
+
+def test_an_alias_that_the_catalogue_has_is_said(capsys):
+    said = imports(capsys, "tiny.json --name deepseek-v3")
+    assert "deepseek-v3 is another name of deepseek-r1 (SC004): --name gives another" in said.err
+    assert "another name" not in imports(capsys, "tiny.json").err
+
+
+def test_a_card_replaced_in_the_catalogue_is_no_other_of_its_name(capsys):
+    Path("specplan.d").mkdir()
+    for flags in ("", " --force"):
+        said = imports(capsys, f"tiny.json -o specplan.d/mine.yaml{flags}")
+        assert (said.code, "the catalogue has" in said.err) == (0, False)
+
+
+def test_files_unlike_the_card_are_said(capsys):
+    folder = Path("whole")
+    folder.mkdir()
+    (folder / "config.json").write_text(
+        json.dumps(small(vocab_size=40_000, tie_word_embeddings=True))
+    )
+    held = 1704 - 2 * 8 * 32 + 8 * 40_000
+    for beyond, said in ((0, False), (held // 20 - 50, False), (held // 5, True)):
+        header = safetensors({"all": ("BF16", [held + beyond])})
+        written(folder / "model.safetensors", header)
+        err = imports(capsys, "whole").err
+        assert ("bytes, 20 % more than the" in err) is said
+        more = "of the parts on the card; they may hold the tied head stored a second time"
+        assert (more in err) is said
+        assert (more in imports(capsys, "whole -o mine.yaml --force").err) is said
 
 
 # Drafters
@@ -172,7 +252,8 @@ def test_the_module_that_comes_with_a_model(capsys):
         ("tiny.json --name ''", "--name: '' is no name of a card"),
         ("tiny.json -o Mine.yaml", "--output: 'Mine' is no name of a card"),
         ("tiny.json -o mine.yaml --name other", "--output: mine.yaml is no file of a card called"),
-        ("tiny.json -o away/mine.yaml", "--output: no folder 'away'"),
+        ("tiny.json -o away/mine.yaml", "--output: no folder 'away'; mkdir away"),
+        ("tiny.json -o a/b/mine.yaml", "--output: no folder 'a/b'; mkdir -p a/b"),
         ("tiny.json --for nobody", "--for: unknown model 'nobody'"),
         ("tiny.json -f xml", "unknown format 'xml'"),
         ("--report nowhere", "--report: 'nowhere' is no folder; expected a folder of .json"),
@@ -190,9 +271,25 @@ def test_a_card_that_exists_is_kept(capsys):
     assert refused(capsys, "tiny.json -o mine.yaml") == (
         "--output: mine.yaml exists; --force replaces it"
     )
+    assert refused(capsys, "tiny.json -o mine.yaml --force") == (
+        "--output: mine.yaml is no model card; name another file"
+    )
     assert MINE.read_text() == "precious"
+    MINE.write_text("schema: model/1\n")
     assert imports(capsys, "tiny.json -o mine.yaml --force").code == 0
     assert read(MINE).name == "mine"
+
+
+@pytest.mark.parametrize("flags", ["-o tiny.json", "-o tiny.json --force", "-o t5.json -f json"])
+def test_what_is_read_is_never_written(capsys, flags):
+    before = Path("tiny.json").read_bytes(), Path("t5.json").read_bytes()
+    assert "is an input of this answer" in refused(capsys, f"tiny.json {flags}")
+    assert (Path("tiny.json").read_bytes(), Path("t5.json").read_bytes()) == before
+
+
+def test_a_drafter_is_no_target(capsys):
+    said = refused(capsys, "tiny.json --for eagle3-llama-3.1-8b")
+    assert said.startswith("--for: eagle3-llama-3.1-8b drafts itself (eagle3)")
 
 
 def test_nothing_is_written_when_the_source_is_refused(capsys):

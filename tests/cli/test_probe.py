@@ -153,7 +153,7 @@ def test_rows_and_card_at_once(capsys):
             "--name ours -o mine.yaml",
             "--output: mine.yaml is no file of a card called ours; expected ours.yaml",
         ),
-        ("-o nowhere/mine.yaml", "--output: no folder 'nowhere'"),
+        ("-o nowhere/mine.yaml", "--output: no folder 'nowhere'; mkdir nowhere"),
         ("-o mine.yaml -f sarif", "format sarif shows findings; it is for check"),
         ("-o mine.xml", "format junit shows findings; it is for check"),
         ("-f chart", "--format: hardware-probe has no chart; explain draws one"),
@@ -176,8 +176,11 @@ def test_a_card_is_never_replaced_unasked(capsys):
     assert MINE.read_text() == "precious"
 
 
-def test_force_replaces(capsys):
-    MINE.write_text("precious")
+def test_force_replaces_a_card_of_its_kind_alone(capsys):
+    MINE.write_text("schema: model/1\n")
+    said = probe(capsys, "-o mine.yaml --force")
+    assert one_line(said) == "--output: mine.yaml is no hardware card; name another file"
+    MINE.write_text("schema: hardware/1\n")
     assert probe(capsys, "-o mine.yaml --force").code == 0
     assert read(MINE).name == "mine"
 

@@ -203,15 +203,18 @@ def test_heads_without_layers_cache_nothing():
 
 @pytest.mark.parametrize("kind", ["medusa", "block"])
 def test_drafters_of_one_pass_are_not_priced_as_a_chain(kind):
-    card = model(architecture(Block(repeat=1)), drafts=Drafts(kind=kind))
-    with pytest.raises(Refused, match="not priced yet"):
-        drafter_of(card)
+    drafter = drafter_of(model(architecture(Block(repeat=1)), drafts=Drafts(kind=kind, proposes=7)))
+    assert drafter.max_k == 7
+    with pytest.raises(Refused, match=r"all tokens in one pass .* not priced yet"):
+        drafter.passes(3)
 
 
 def test_stages_are_not_priced_as_a_chain_either():
     heads = MlpSpeculator(hidden=8, inner=4, vocab=10, stages=3)
-    with pytest.raises(Refused, match="not priced yet"):
-        drafter_of(model(speculator=heads, drafts=Drafts(kind="mlp-speculator")))
+    drafter = drafter_of(model(speculator=heads, drafts=Drafts(kind="mlp-speculator")))
+    assert drafter.weights_bytes(Dtype.BF16) == 2 * heads.stored_params
+    with pytest.raises(Refused, match=r"a stage for each token .* not priced yet"):
+        drafter.passes(3)
 
 
 def test_a_head_of_layers_is_a_chain():

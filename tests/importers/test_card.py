@@ -95,8 +95,43 @@ def test_modules_are_named_for_their_model_or_target():
     config = small("mimo", num_nextn_predict_layers=2)
     module = card(config, mtp=True)
     assert (module.name, module.title) == ("mtp-small", "MTP module of small")
-    assert "one of 2 modules that the config announces" in module.notes[0]
+    assert "One of 2 modules that the config announces" in module.notes[0]
     assert card(config, mtp=True, target=TARGET).drafts.targets == ("target",)
+
+
+def test_a_module_left_out_of_a_quantisation_is_stored_as_the_rest_is_not():
+    config = small("deepseek_v3", **DEEP, num_nextn_predict_layers=1)
+    side = {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8", "exclude_modules": []}
+    for left, dtype in ((["lm_head"], Dtype.NVFP4), (["lm_head", "model.layers.2*"], Dtype.BF16)):
+        source = foreign(config, quant={**side, "exclude_modules": left}, quant_sha256="f" * 64)
+        module = imported(source, Wish(mtp=True)).card
+        assert (module.dtype, module.parts) == (dtype, {})
+        assert imported(source, Wish()).card.dtype is Dtype.NVFP4
+        cite = "; hf_quant_config.json beside it, sha256 ffffffffffff"
+        assert module.sources[0].cite.endswith(cite)
+        cache = "The checkpoint asks for a cache in FP8; the figure here is at 16 bits, as on every"
+        assert f"{cache} card." in module.notes
+
+
+def test_notes_are_sentences():
+    config = small("deepseek_v3", **DEEP, num_nextn_predict_layers=2, torch_dtype=...)
+    side = {"quant_algo": "NVFP4"}
+    for wish in (Wish(), Wish(mtp=True)):
+        for note in imported(foreign(config, quant=side), wish).card.notes:
+            assert note[0].isupper()
+            assert note.endswith(".")
+            assert "_" not in note.split()[0]
+    said = imported(foreign(config), Wish()).card.notes
+    assert "The 2 modules for multi-token prediction (MTP) are not counted." in said
+
+
+def test_a_head_without_a_target_says_how_to_name_one():
+    head = small(num_hidden_layers=1, architectures=["LlamaForCausalLMEagle3"])
+    said = "no target is named: --for TARGET names it"
+    assert said in made(head).notes
+    assert said not in made(head).card.notes
+    assert said not in made(head, target=TARGET).notes
+    assert said not in made(small()).notes
 
 
 # Files
@@ -125,9 +160,26 @@ def test_files_that_hold_more_say_what_it_may_be(tmp_path):
     )
 
 
-def test_files_too_small_for_a_card_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"stored_bytes would be 20\.0; expected at least 100,000"):
+def test_files_that_lack_weights_are_refused(tmp_path):
+    with pytest.raises(InputError, match="the files hold 10 elements and the config describes"):
         checkpoint(tmp_path, [10])
+
+
+def test_the_type_of_the_files_counts(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(small(vocab_size=4000)))
+    elements = PLAIN + 2 * 8 * (4000 - 32)
+    written(tmp_path / "model.safetensors", safetensors({"all": ("F32", [elements])}))
+    result = imported(open_source(str(tmp_path)), Wish()).card
+    assert result.dtype is Dtype.FP32
+    assert "The config says bf16 and the weights are stored as fp32, which counts." in result.notes
+
+
+def test_weights_that_are_not_quantised_as_the_config_says_are_refused(tmp_path):
+    quant = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    (tmp_path / "config.json").write_text(json.dumps(small(quantization_config=quant)))
+    written(tmp_path / "model.safetensors", safetensors({"all": ("BF16", [PLAIN])}))
+    with pytest.raises(InputError, match="the config says fp8 and every weight is BF16"):
+        imported(open_source(str(tmp_path)), Wish())
 
 
 # Bounds

@@ -38,7 +38,7 @@ MODULES = Extra("the layers that draft (MTP)", 1_000_000, announced=True)
             "(1,000,000)",
         ),
         (COUNT + 2_570_000, "differs", "+15.44 % published over derived, which nothing explains"),
-        (17_000_000, "explained", "published as 0.017 billion, rounded"),
+        (17_000_000, "explained", "rounded to 0.017 billion"),
         (16_000_000, "differs", "-3.87 % published over derived, which nothing explains"),
     ],
 )
@@ -66,7 +66,7 @@ def test_a_rounded_count_of_a_model_with_an_encoder():
     verdict, says = verdict_on(result(towered=True), 16_900_000)
     assert (verdict, says) == (
         "explained",
-        "published as 0.0169 billion, rounded, with its encoder of images",
+        "rounded to 0.0169 billion, with its encoder of images",
     )
 
 
@@ -92,3 +92,26 @@ def test_extras_of_a_config():
     assert tied.extras == (Extra("the tied head stored a second time", 32 * 8),)
     assert verdict_on(tied, PLAIN)[0] == "explained"
     assert made(small()).extras == ()
+
+
+SCALES = Extra("scales of the quantised blocks", 1_040, announced=True)
+
+
+@pytest.mark.parametrize(
+    ("published", "says"),
+    [
+        (
+            COUNT + 1_000,
+            "+0.006 % published over derived, with scales of the quantised blocks (1,040)",
+        ),
+        (COUNT + 2_000, "+0.012 % published over derived"),
+        (COUNT, "exactly as published"),
+        (
+            COUNT + 3_561_000,
+            "with the tied head stored a second time (2,560,000), the layers that draft (MTP) "
+            "(1,000,000) and scales of the quantised blocks (1,040)",
+        ),
+    ],
+)
+def test_scales_that_a_config_announces_are_named_however_few(published, says):
+    assert verdict_on(result(HEAD, MODULES, SCALES), published)[1] == says

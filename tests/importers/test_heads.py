@@ -138,6 +138,24 @@ def test_eagle3_with_norms_of_the_states():
     assert normed - plain == 3 * NORM
 
 
+def test_eagle3_norms_the_states_under_an_older_name_too():
+    plain, normed = (figures({**EAGLE3, "use_aux_norm": flag})[0] for flag in (False, True))
+    assert normed - plain == 3 * NORM
+
+
+def test_eagle3_may_read_the_head_of_its_target():
+    """As SpecForge's template for Gemma 3: the head is multiplied and not stored."""
+    config = {**EAGLE3, "draft_vocab_size": 32, "reuse_target_lm_head": True}
+    fused = 3 * 8 * 8
+    assert figures(config)[:2] == (fused + WIDE + MLP + 4 * NORM, fused + WIDE + MLP + TABLE)
+    assert ("a copy of the target's head", TABLE) in [
+        (e.what, e.params) for e in made(config).extras
+    ]
+    assert not card({**config, "reuse_target_lm_head": False}).architecture.borrowed_head
+    with pytest.raises(InputError, match="reuse_target_lm_head beside a head over 20 of 32 tokens"):
+        made({**EAGLE3, "reuse_target_lm_head": True})
+
+
 def test_eagle3_of_experts_or_latent_attention():
     routed = card({**EAGLE3, **MOE, "shared_expert_intermediate_size": 5}).architecture.blocks[0]
     assert (routed.experts.experts, routed.experts.shared_width) == (4, 5)
@@ -166,6 +184,12 @@ def test_a_module_trained_by_itself():
         fused + ATTENTION + MLP + TABLE,
         2 * (2 + 2),
     )
+
+
+@pytest.mark.parametrize("detail", [{"share_lm_head": False}, {"share_lm_head": True}, {}])
+def test_a_module_may_have_a_head_of_its_own(detail):
+    arch = card({**MTP, "mtp_config": detail}).architecture
+    assert arch.borrowed_head is detail.get("share_lm_head", True)
 
 
 @pytest.mark.parametrize(

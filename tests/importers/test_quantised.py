@@ -253,7 +253,7 @@ def test_groups_have_types_of_their_own_and_names_come_before_classes():
     assert (found.dtype, found.parts) == ("mxfp4", {"attention": "fp8"})
     assert found.by_layer[3] == {"attention": "int8"}
     assert found.basis == (
-        "fp8 and mxfp4 and int8: quantization_config.config_groups (compressed-tensors)"
+        "fp8, mxfp4, int8: quantization_config.config_groups (compressed-tensors)"
     )
 
 
@@ -290,8 +290,9 @@ def test_an_algorithm_without_a_list_leaves_the_head_and_says_so():
     found = stored(DENSE, side={"quantization": {"quant_algo": "NVFP4"}})
     assert (found.dtype, found.parts) == ("nvfp4", {})
     assert found.notes == (
-        "hf_quant_config.json: quantization lists no modules that stay in 16 bits: "
-        "all layers taken as nvfp4",
+        "The quantisation lists no modules that stay in 16 bits (hf_quant_config.json: "
+        "quantization): all layers are taken as nvfp4. Real checkpoints keep attention and often "
+        "other parts wider, so the size is a lower bound.",
     )
 
 
@@ -315,7 +316,7 @@ def test_modules_listed_one_by_one():
     ]
     assert stored(HYBRID, side=quant) == Storage(
         found.dtype,
-        "nvfp4 and fp8: hf_quant_config.json: quantized_layers",
+        "nvfp4, fp8: hf_quant_config.json: quantized_layers",
         found.parts,
         found.by_layer,
         found.kv_dtype,
@@ -334,7 +335,9 @@ def test_several_groups_of_model_optimizer():
     }
     found = stored(DENSE[:1], quant)
     assert found.parts == {"attention": "fp8", "head": "nvfp4", "embedding": "bf16"}
-    assert found.notes == ("attention: k_proj and v_proj alone are bf16, 33 % of it; taken as fp8",)
+    assert found.notes == (
+        "Within attention, k_proj and v_proj alone are bf16, 33 % of it; all is taken as fp8.",
+    )
 
 
 def test_layers_that_are_a_single_mixer_are_named_so():
@@ -365,7 +368,9 @@ def test_experts_beside_a_dense_feed_forward_are_not_in_it():
 def test_families_name_their_experts_differently(name):
     layers = [Block(repeat=1, experts=PLAIN)]
     found = stored(layers, {"quant_method": "fp8", "modules_to_not_convert": [name]})
-    assert found.notes == ("experts: down_proj alone is bf16, 33 % of it; taken as fp8",)
+    assert found.notes == (
+        "Within experts, down_proj alone is bf16, 33 % of it; all is taken as fp8.",
+    )
 
 
 def test_a_part_has_the_type_of_most_of_it_and_a_note_says_what_differs():
@@ -373,19 +378,23 @@ def test_a_part_has_the_type_of_most_of_it_and_a_note_says_what_differs():
     names = [f"model.layers.{n}.self_attn.o_proj" for n in range(4)]
     found = stored(layers, {"quant_method": "modelopt", **nvfp4(*names, "lm_head")})
     # 64*4*16 of 64*24 + 24*4*24 + 64*40 + 32*4*32 + 64*4*16 = 14,592 weights
-    assert found.notes == ("attention: o_proj alone is bf16, 28 % of it; taken as nvfp4",)
+    assert found.notes == (
+        "Within attention, o_proj alone is bf16, 28 % of it; all is taken as nvfp4.",
+    )
     assert found.by_layer == ({},) * 4
     rest = ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj")
     names = [f"model.layers.2.self_attn.{leaf}" for leaf in rest]
     found = stored(layers, {"quant_method": "modelopt", **nvfp4(*names, "lm_head")})
     assert found.by_layer[2] == {"attention": "bf16"}
     assert found.notes == (
-        "attention in 1 of 4 layers: o_proj alone is nvfp4, 28 % of it; taken as bf16",
+        "Within attention in 1 of 4 layers, o_proj alone is nvfp4, 28 % of it; all is taken as "
+        "bf16.",
     )
     names = [f"model.layers.0.self_attn.{leaf}" for leaf in rest[:3]]
     found = stored(layers[:1], {"quant_method": "modelopt", **nvfp4(*names, "lm_head")})
     assert found.notes == (
-        "attention: all but kv_b_proj and o_proj is bf16, 44 % of it; taken as nvfp4",
+        "Within attention, all but kv_b_proj and o_proj is bf16, 44 % of it; all is taken as "
+        "nvfp4.",
     )
 
 
@@ -418,8 +427,7 @@ def test_a_sidecar_that_disagrees_has_the_last_word():
     )
     assert (found.dtype, found.kv_dtype) == ("nvfp4", "fp8")
     assert found.notes == (
-        "quantization_config and hf_quant_config.json name other types: "
-        "hf_quant_config.json is taken",
+        "The types are those of hf_quant_config.json: quantization_config names others.",
     )
 
 
@@ -429,7 +437,7 @@ def test_caches_that_disagree():
     found = stored(DENSE, quant, side=side)
     assert found.kv_dtype is Dtype.FP8
     assert found.notes == (
-        "hf_quant_config.json asks for another cache than quantization_config: it is taken",
+        "The cache is what hf_quant_config.json asks for: quantization_config asks for another.",
     )
 
 
@@ -476,7 +484,9 @@ def test_gptq_may_include_the_head_leave_out_modules_and_change_others():
     }
     found = stored(DENSE, quant)
     assert found.parts == {"attention": "bf16", "head": "int4", "embedding": "bf16"}
-    assert found.notes == ("mlp: down_proj alone is int8, 33 % of it; taken as int4",)
+    assert found.notes == (
+        "Within feed-forward, down_proj alone is int8, 33 % of it; all is taken as int4.",
+    )
 
 
 def test_a_list_that_leaves_out_everything():
@@ -550,3 +560,51 @@ def test_patterns_that_every_module_is_held_against_are_few():
 def test_layers_under_other_towers_are_not_the_models():
     names = names_in(["vision_tower.layers.0.self_attn", "mtp.layers.0*", "model.visual*", "model"])
     assert not any(names.hits(module) for module in layer_modules(0, DENSE[0], HIDDEN))
+
+
+# Modules that draft
+
+
+def drafted(block, quant=None, *, side=None, after=61) -> Storage:
+    config = {"hidden_size": HIDDEN, "dtype": "bfloat16", "quantization_config": quant or {}}
+    return storage(config, side, [block], hidden=HIDDEN, tied=False, after=after)
+
+
+@pytest.mark.parametrize(
+    ("entry", "dtype"),
+    [
+        ("model.layers.61*", "bf16"),
+        ("model.layers.61", "bf16"),
+        ("mtp*", "bf16"),
+        ("mtp.layers.0*", "bf16"),
+        ("mtp.layers.0.*", "bf16"),
+        ("model.mtp.layers.0*", "bf16"),
+        ("re:^mtp\\.layers\\.0\\..*", "bf16"),
+        ("re:.*mtp.*", "bf16"),
+        # Of the model's own layers, and of a second module.
+        ("model.layers.0*", "nvfp4"),
+        ("model.layers.0.self_attn", "nvfp4"),
+        ("model.layers.6*.mlp.nothing", "nvfp4"),
+        ("mtp.layers.1*", "nvfp4"),
+        ("re:model\\.layers\\.0\\..*", "nvfp4"),
+    ],
+)
+def test_a_module_that_drafts_is_stored_as_its_own_layer(entry, dtype):
+    for where in ({"quant": nvfp4("lm_head", entry)}, {"side": nvfp4("lm_head", entry)}):
+        found = drafted(SPARSE[1], **where)
+        assert (found.dtype, found.parts, found.by_layer) == (dtype, {}, ({},))
+        out = "The quantisation leaves this module out: it is stored in bf16."
+        assert (out in found.notes) is (dtype == "bf16")
+        assert found.basis.startswith("bf16: dtype" if dtype == "bf16" else "NVFP4: ")
+
+
+def test_a_module_that_drafts_is_quantised_in_part():
+    left = [f"mtp.layers.0.mlp.shared_expert.{leaf}_proj" for leaf in ("gate", "up", "down")]
+    left.append("mtp.layers.0.self_attn")
+    found = drafted(SPARSE[1], {"quant_method": "fp8", "modules_to_not_convert": left})
+    assert (found.dtype, found.parts) == ("fp8", {"attention": "bf16", "shared": "bf16"})
+
+
+def test_a_model_is_not_left_out_with_its_module():
+    found = stored(DENSE, nvfp4("lm_head", "mtp*", "model.layers.61*"))
+    assert (found.dtype, found.parts, set(map(len, found.by_layer))) == ("nvfp4", {}, {0})

@@ -29,7 +29,7 @@ def test_the_language_model_may_lie_within(key):
     assert figures(whole) == figures(small("qwen2"))
     result = made(whole)
     assert result.card.family == "qwen2"
-    assert "the language model alone: encoders of images or sound are not counted" in result.notes
+    assert "The language model alone: encoders of images are not counted." in result.notes
     assert bases(result)["hidden_size"] == ("8", f"{key}.hidden_size")
 
 
@@ -42,7 +42,7 @@ def test_the_head_is_tied_as_the_inner_config_says_else_as_the_outer(outer, inne
     whole["text_config"] = small("qwen3_vl_text", tie_word_embeddings=inner)
     result = made(whole)
     assert result.card.architecture.tied_embeddings is tied
-    differs = "text_config.tie_word_embeddings is taken; the config around it differs"
+    differs = "Of two words on a tied head, text_config.tie_word_embeddings is taken."
     assert (differs in result.notes) is (outer is not None and inner is not None)
 
 
@@ -211,7 +211,7 @@ def test_windows(config, seen):
 
 def test_a_window_that_is_off_is_said():
     assert (
-        "sliding_window 4 is off: use_sliding_window is not true"
+        "The window of 4 tokens (sliding_window) is off: use_sliding_window is not true."
         in card(small("qwen2", sliding_window=4)).notes
     )
 
@@ -295,7 +295,7 @@ def test_layers_that_draft_are_told_apart_from_the_model():
     plain, announced = small("deepseek_v3", **DEEP), {"num_nextn_predict_layers": 1}
     result = made({**plain, **announced})
     assert figures({**plain, **announced}) == figures(plain)
-    assert "1 module for multi-token prediction (MTP) not counted" in result.notes
+    assert "The module for multi-token prediction (MTP) is not counted." in result.notes
     extra = next(extra for extra in result.extras if extra.announced)
     # A layer like the model's sparse one, two norms and one more, and the join of two vectors.
     assert extra.params == figures({**plain, **announced}, mtp=True)[0]
@@ -306,14 +306,16 @@ def test_a_module_of_qwen3_next_is_there_although_no_config_says_so():
     module = card(config, mtp=True)
     assert module.drafts.kind == "mtp"
     assert module.drafts.targets == ("small",)
-    assert "the module that checkpoints hold and no config mentions" in module.notes[0]
+    assert "The module that checkpoints hold and no config mentions" in module.notes[0]
     assert module.architecture.blocks[0].attention.gated
 
 
 def test_minimax_announces_modules_that_nobody_ships():
     config = small("minimax_m2", num_local_experts=4, num_experts_per_tok=2, num_mtp_modules=3)
     result = made(config)
-    assert "the config announces layers that draft (MTP); the checkpoints hold none" in result.notes
+    assert (
+        "The config announces layers that draft (MTP); the checkpoints hold none." in result.notes
+    )
 
 
 # Contexts
@@ -322,7 +324,11 @@ def test_minimax_announces_modules_that_nobody_ships():
 @pytest.mark.parametrize(
     ("changes", "context"),
     [
-        ({}, None),
+        ({}, 2048),  # the default of LlamaConfig
+        ({"model_type": "gemma3_text"}, 131_072),
+        ({"model_type": "qwen2"}, 32_768),
+        ({"model_type": "mistral", "max_position_embeddings": None}, 131_072),
+        ({"model_type": "baichuan", "num_key_value_heads": ...}, None),
         ({"max_position_embeddings": 64}, 64),
         ({"max_position_embeddings": 64, "model_max_length": 128}, 128),
         ({"max_position_embeddings": 64, "model_max_length": 10**9}, 64),
@@ -330,7 +336,75 @@ def test_minimax_announces_modules_that_nobody_ships():
     ],
 )
 def test_the_longest_context(changes, context):
-    assert card(small(**changes)).trained_context == context
+    changed = {"kind": changes.get("model_type", "llama"), **changes}
+    changed.pop("model_type", None)
+    assert card(small(**changed)).trained_context == context
+
+
+def test_a_context_of_a_class_is_said_to_be_that():
+    result = made(small("falcon", num_kv_heads=4))
+    assert result.card.trained_context == 2048
+    note = "The config states no context: 2,048 tokens are the default of FalconConfig."
+    assert note in result.card.notes
+    assert bases(result)["max_position_embeddings"] == ("2,048", "default of FalconConfig")
+    assert result.card.sources[-1].of == ("trained_context",)
+    assert result.card.sources[-1].cite == "default of FalconConfig in transformers"
+    unknown = card(small("baichuan", num_key_value_heads=...))
+    assert "The config states no context." in unknown.notes
+    assert all("trained_context" not in source.of for source in unknown.sources)
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"hidden_size": 1024, "max_position_embeddings": 512}, "max_position_embeddings"),
+        ({"hidden_size": 1024, "seq_length": 512}, "seq_length"),
+        ({"rope_theta": 1e6, "max_position_embeddings": 512}, "max_position_embeddings"),
+    ],
+)
+def test_a_context_too_short_for_its_model_is_left_out(changes, key):
+    model = card(small(**changes))
+    assert model.trained_context is None
+    said = f"The context of 512 tokens that the config states ({key}) is too short"
+    assert f"{said} to be the model's: it is left out." in model.notes
+    assert card(small(max_position_embeddings=512)).trained_context == 512
+
+
+def test_gemma_has_another_name_for_its_window():
+    config = small("gemma3_text", head_dim=2, sliding_window_attention_size=4)
+    result = made(config)
+    assert [block.attention.window for block in result.card.architecture.blocks] == [4]
+    assert bases(result)["sliding_window"] == ("4", "sliding_window_attention_size")
+
+
+@pytest.mark.parametrize(
+    ("config", "note"),
+    [
+        (small("qwen3_vl_text"), None),
+        ({"model_type": "qwen3_vl", "text_config": small("qwen3_vl_text")}, "images"),
+        (small("qwen2_vl"), "images"),
+        (small("llama", vision_config=CODEC), "images"),
+        (small("llama", vision_config=CODEC, audio_config=CODEC), "images or sound"),
+        (small("llama"), None),
+    ],
+)
+def test_encoders_are_spoken_of_where_they_are(config, note):
+    said = [n for n in made(config).notes if "encoders" in n]
+    assert said == ([f"The language model alone: encoders of {note} are not counted."] * bool(note))
+
+
+@pytest.mark.parametrize(
+    ("flags", "dtype", "basis"),
+    [
+        ({"bf16": True, "fp16": False}, "bf16", "bf16"),
+        ({"fp16": True}, "fp16", "fp16"),
+        ({"bf16": False, "fp16": False, "fp32": False}, "bf16", "no type is named"),
+        ({"fp16": True, "torch_dtype": "float32"}, "fp32", "torch_dtype"),
+    ],
+)
+def test_flags_of_the_first_qwen_give_the_type(flags, dtype, basis):
+    config = small("qwen", **{"torch_dtype": ..., "intermediate_size": 32, **flags})
+    assert bases(made(config))["dtype"] == (dtype, basis)
 
 
 # Old names and halves

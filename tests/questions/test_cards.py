@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from specplan.catalogue.store import Catalogue
-from specplan.domain.answer import Answer, Facts, Lines, Rows
+from specplan.domain.answer import Answer, Lines, Rows
 from specplan.domain.card import Dtype, Origin, Source
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware, Price
@@ -17,13 +17,15 @@ from specplan.domain.heads import Drafts, MedusaHeads
 from specplan.domain.layers import Block, Experts
 from specplan.domain.mixers import Recurrent
 from specplan.domain.model import Model
+from specplan.domain.probe import Measured, Product
 from specplan.errors import UnknownName
 from specplan.questions.cards import Filed, Listed
 from specplan.questions.engines_list import engine_row, list_engines
 from specplan.questions.hardware_list import HardwareAsked, hardware_row, list_hardware
 from specplan.questions.kinds import KINDS, is_head, kinds_of
 from specplan.questions.model_figures import block_words
-from specplan.questions.models_list import ModelsAsked, list_models, model_row
+from specplan.questions.models_asked import ModelsAsked
+from specplan.questions.models_list import list_models, model_row
 from specplan.questions.showing import show_hardware, show_models
 from specplan.render import renderer
 from specplan.render.look import Look
@@ -70,6 +72,7 @@ def written(answer: Answer, name: str) -> str:
 
 H100, MI300X = gpu("h100-sxm"), gpu("mi300x")
 LLAMA, SMALL, GEMMA = lm("llama-3-8b"), lm("llama-3.2-1b"), lm("gemma-3-27b")
+MOE = lm("qwen3-30b-a3b")
 PLANNING = Filed(
     Model(
         schema="model/1",
@@ -209,12 +212,16 @@ def test_no_match_is_one_line():
         ),
         (
             lambda: list_models(listed(LLAMA), ModelsAsked(kinds=("mixture",))),
-            "--kind: unknown kind 'mixture'; expected one of block, dense, draft-model, drafter, "
-            "eagle, eagle3, hybrid, medusa, mla, mlp-speculator, moe, mtp, ...",
+            "--kind: unknown kind 'mixture'; expected one of block, dense, drafter, eagle, eagle3, "
+            "hybrid, medusa, mla, mlp-speculator, moe, mtp, sliding",
         ),
         (
-            lambda: list_models(listed(LLAMA), ModelsAsked(families=("llama",))),
-            "--family: unknown family 'llama'; did you mean 'llama-3'?",
+            lambda: list_models(listed(LLAMA), ModelsAsked(families=("lama-3",))),
+            "--family: unknown family 'lama-3'; did you mean 'llama-3'?",
+        ),
+        (
+            lambda: list_models(listed(LLAMA, GEMMA, MOE), ModelsAsked(families=("zzz",))),
+            "--family: unknown family 'zzz'; expected one that begins with gemma, llama, qwen",
         ),
     ],
 )
@@ -256,7 +263,7 @@ def test_kinds_of_drafters():
     head = drafts("head", "eagle3", "llama-3-8b")
     small = drafts("small", "model")
     assert (kinds_of(head), is_head(head)) == (("drafter", "eagle3"), True)
-    assert (kinds_of(small), is_head(small)) == (("dense", "drafter", "draft-model"), False)
+    assert (kinds_of(small), is_head(small)) == (("dense", "drafter"), False)
     heads = replace(SMALL.card, architecture=None, medusa=MedusaHeads(hidden=8, vocab=9, heads=2))
     assert (kinds_of(heads), is_head(heads)) == (("drafter", "medusa"), True)
     arch = SMALL.card.architecture
@@ -277,7 +284,9 @@ def test_every_packaged_model_is_of_some_kind():
         (ModelsAsked(), ["gemma-3-27b", "head", "llama-3-8b", "planning"]),
         (ModelsAsked(kinds=("sliding", "drafter")), ["gemma-3-27b", "head"]),
         (ModelsAsked(kinds=("dense",)), ["gemma-3-27b", "llama-3-8b", "planning"]),
-        (ModelsAsked(families=("llama-3", "acme")), ["llama-3-8b", "planning"]),
+        (ModelsAsked(families=("gemma-3", "acme")), ["gemma-3-27b", "planning"]),
+        (ModelsAsked(families=("llama-3.2",)), ["head"]),
+        (ModelsAsked(families=("llama",)), ["head", "llama-3-8b"]),
         (ModelsAsked(least_params=8e9), ["gemma-3-27b", "llama-3-8b"]),
         (ModelsAsked(least_params=1e9, most_params=9e9), ["head", "llama-3-8b"]),
         (ModelsAsked(context=131072), ["gemma-3-27b", "head"]),
@@ -294,8 +303,85 @@ def test_models_that_were_asked_for(asked, names):
     rows = list(answer.table.records())
     assert [row["name"] for row in rows] == names
     if "head" in names:
-        shown = written(answer, "plain").splitlines()[-1]
-        assert shown.split()[:4] == ["head", "eagle3", "llama-3-8b", "+1"]
+        shown = written(answer, "plain").splitlines()[-1].split()
+        at = {"family": ("llama-3.2",), "kv": ("32", "KiB")}.get(asked.sort, ())
+        assert shown[: 4 + len(at)] == ["head", "eagle3", *at, "llama-3-8b", "+1"]
+
+
+def test_a_column_that_a_listing_is_sorted_by_is_shown():
+    def heads(answer: Answer) -> list[str]:
+        (line,) = (t for t in written(answer, "plain").splitlines() if t.startswith("name  "))
+        return line.split()
+
+    models = listed(LLAMA, GEMMA)
+    assert "layers" not in heads(list_models(models))
+    assert heads(list_models(models, ModelsAsked(sort="layers")))[:3] == ["name", "kind", "layers"]
+    assert "family" in heads(list_models(models, ModelsAsked(sort="family")))
+    bare = listed(Filed(replace(MI300X.card, tdp=None), MI300X.origin))
+    assert "W" not in heads(list_hardware(bare))
+    assert "W" in heads(list_hardware(bare, HardwareAsked(sort="tdp")))
+
+
+def test_only_columns_that_are_shown_are_explained():
+    head = listed(Filed(drafts("head", "eagle3", "llama-3-8b"), SMALL.origin))
+    assert list_models(head).view.caption == ("Parameters in 1e9.",)
+    by_kv = list_models(head, ModelsAsked(sort="kv")).view.caption
+    assert by_kv[1].startswith("KV per token at 16 bits")
+    assert len(list_models(listed(LLAMA)).view.caption) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "priced"),
+    [
+        ("eagle3", {}, True),
+        ("block", {}, False),
+        (
+            "medusa",
+            {"architecture": None, "medusa": MedusaHeads(hidden=8, vocab=9, heads=2)},
+            False,
+        ),
+    ],
+)
+def test_drafters_whose_rounds_are_not_priced(kind, more, priced):
+    head = drafts("head", kind, "llama-3-8b", **more)
+    answer = list_models(listed(LLAMA, Filed(head, SMALL.origin)))
+    text = written(answer, "plain")
+    assert records(answer, "name")["head"]["priced"] is priced
+    assert records(answer, "name")["llama-3-8b"]["priced"] is True
+    assert ("\nhead* " in text, "not priced yet" in text) == (not priced, not priced)
+    assert "llama-3-8b*" not in text
+
+
+def test_small_models_that_could_draft():
+    def asked(target: Filed[Model], **more: str) -> ModelsAsked:
+        names = (target.card.name,)
+        return ModelsAsked(target=names, target_row=model_row(target.card), **more)  # type: ignore[arg-type]
+
+    qwens = [lm(n) for n in ("qwen3-32b", "qwen2.5-0.5b", "qwen3-0.6b")]
+    head = Filed(drafts("head", "eagle3", "qwen3-32b"), SMALL.origin)
+    every = listed(*qwens, head, SMALL, lm("gemma-3-1b"), lm("qwen3-8b"))
+    answer = list_models(every, asked(qwens[0]))
+    found = [row["name"] for row in answer.table.records()]
+    # four times the 8.19e9 parameters of qwen3-8b are more than the 32.76e9 of the target
+    assert found == ["head", "qwen3-0.6b", "qwen2.5-0.5b"]
+    text = written(answer, "plain")
+    assert text.index("head ") < text.index("Not trained for it, but of its vocab")
+    assert text.index("but of its vocab") < text.index("qwen3-0.6b ") < text.index("qwen2.5-0.5b ")
+    by_size = list_models(every, asked(qwens[0], sort="params"))
+    assert [row["name"] for row in by_size.table.records()] == [
+        *("head", "qwen3-0.6b", "qwen2.5-0.5b")
+    ]
+    assert list_models(every, asked(SMALL)).view.title == "no match among 7 models"
+
+
+def test_families_that_there_are():
+    asked = ModelsAsked(families=("gemma",), kinds=("moe",))
+    text = written(list_models(listed(GEMMA, MOE, LLAMA), asked), "plain")
+    assert text.splitlines() == [
+        "no match among 3 models",
+        "",
+        "Families of what matches otherwise: qwen3.",
+    ]
 
 
 def test_lists_are_at_most_100_wide():
@@ -400,19 +486,85 @@ def test_two_accelerators_side_by_side():
     assert (rows["tdp"]["h100-sxm"], rows["tdp"]["mi300x"]) == (700, 750)
     assert set(rows) >= {"rates.fp8", "derived.ridge.int8"}
     shown, facts, last = answer.view.sections
-    assert shown == Rows(columns=("figure", "h100-sxm:text", "mi300x:text", "mi300x:ratio"))
+    assert shown == Rows(columns=("label", "h100-sxm:short", "mi300x:short", "mi300x:ratio"))
+    assert answer.view.caption[-1] == "Ratios are over h100-sxm."
     assert rows["bandwidth"]["mi300x:ratio"] == pytest.approx(5.3 / 3.35)
     assert rows["year"]["mi300x:ratio"] is None
     assert rows["arch"]["mi300x:ratio"] is None
     assert "h100-sxm:ratio" not in rows["bandwidth"]
     assert "1.58x" in written(answer, "plain")
-    assert isinstance(facts, Facts)
-    assert [label for label, _ in facts.pairs] == [
+    assert isinstance(facts, Lines)
+    assert [line.partition(":")[0] for line in facts.lines] == [
         "h100-sxm, no fp4",
         "h100-sxm, no int4",
         "mi300x, no fp4",
     ]
     assert last == Lines(("Sources and notes: show one at a time.",))
+
+
+def test_units_of_several_cards_stand_in_the_label():
+    answer = show_hardware([H100, MI300X, gpu("rtx-4090")])
+    lines = written(answer, "plain").splitlines()
+    told = {line[:38].strip(): line[38:].split() for line in lines if "x  " in line}
+    assert told["memory, GiB"] == ["79.6", "179", "2.25x", "24", "0.30x"]
+    assert told["bandwidth, TB/s"] == ["3.35", "5.3", "1.58x", "1.008", "0.30x"]
+    assert told["link, per direction, GB/s"][0] == "450"
+    assert told["power limit, W"] == ["700", "750", "1.07x", "450", "0.64x"]
+    assert told["fp8 rate, TFLOP/s"] == ["1,979", "2,614.9", "1.32x", "330.3", "0.17x"]
+    assert told["bf16 weights compute-bound, sequences"][:2] == ["295", "247"]
+    row = records(answer, "key")["memory"]
+    assert (row["figure"], row["h100-sxm:text"]) == ("memory", "79.6 GiB (81,559 MiB, driver)")
+    assert "label" not in row
+
+
+@pytest.mark.parametrize("names", [("h100", "h200", "b200"), ("mi300x", "mi355x", "b300")])
+def test_three_accelerators_fit_100_columns(names):
+    text = written(show_hardware([gpu(name) for name in names]), "plain")
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_what_is_said_of_several_cards_is_said_once():
+    text = written(show_hardware([H100, gpu("h200")]), "plain")
+    assert text.count("Hopper tensor cores have no FP4 mode") == 1
+    assert "h100-sxm, h200-sxm, no fp4: Hopper" in text
+
+
+def test_what_a_probe_measured_is_shown():
+    product = Product(dtype=Dtype.FP32, m=64, n=1000, k=1000, time=1e-3, spread=0.3)
+    measured = Measured(
+        date="2026-01-02",
+        device="one",
+        software="numpy",
+        repeats=5,
+        copy=15e9,
+        copy_bytes=1e9,
+        copy_spread=0.07,
+        floor=2e-6,
+        floor_spread=0.01,
+        weight_bytes=1e9,
+        products=(product,),
+    )
+    filed = Filed(replace(H100.card, measured=measured), H100.origin)
+    rows = records(show_hardware([filed]), "key")
+    assert rows["measured.copy"]["h100-sxm:text"] == "15 GB/s (spread 7 %)"
+    assert rows["measured.floor"]["h100-sxm:text"] == "2 us (spread 1 %)"
+    assert rows["measured.fp32"]["h100-sxm"] == pytest.approx(128e9)
+    assert rows["measured.fp32"]["h100-sxm:text"] == "0.128 TFLOP/s (width 64, spread 30 %)"
+
+
+def test_a_head_that_is_borrowed():
+    arch = SMALL.card.architecture
+    assert arch is not None
+
+    def tied(**changes: object) -> str:
+        card = replace(SMALL.card, architecture=replace(arch, **changes))  # type: ignore[arg-type]
+        rows = records(show_models([Filed(card, SMALL.origin)]), "key")
+        return str(rows["architecture.tied_embeddings"]["llama-3.2-1b:text"])
+
+    assert tied() == "yes"
+    assert tied(tied_embeddings=False) == "no"
+    assert tied(fuse=1, borrowed_head=True) == "borrowed"
+    assert tied(fuse=3) == "no, embedding borrowed"
 
 
 def test_a_figure_that_one_of_two_lacks():
@@ -503,7 +655,11 @@ def test_models_side_by_side_in_csv_and_json():
         ),
         (
             Block(repeat=3, recurrent=Recurrent(params=1000, state_bytes=2**20), norms=1),
-            "3 layers: recurrent state of 1 MiB; 1 norms",
+            "3 layers: recurrent state of 1 MiB; 1 norm",
+        ),
+        (
+            Block(repeat=1, recurrent=Recurrent(params=1000, state_bytes=2**20)),
+            "1 layer: recurrent state of 1 MiB; 2 norms",
         ),
         (
             Block(repeat=2, experts=Experts(experts=128, active=8, width=768, shared_width=1024)),
