@@ -15,7 +15,7 @@ from specplan.physics.experts import Route
 from specplan.physics.kernels import allreduce_s, blend, gemm_s, seconds, single_s
 from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.silicon import Silicon
-from specplan.physics.work import Attend, AttendLatent, Matmul, load
+from specplan.physics.work import Attend, AttendIndex, AttendLatent, Matmul, load
 
 ON = Silicon(CHIP, ENGINE)
 WHOLE = Matmul("m", 1, 12_800, 1000, Dtype.BF16)  # 100 columns of 128 tiles: one a unit
@@ -219,6 +219,24 @@ def test_latent_attention_by_hand():
     memory, arithmetic = 576 * 2 * 1000 * 4 / 0.5e12, 2176 * 1000 * 4 / 0.5e14
     once = 15e-6 + np.hypot(memory, arithmetic)
     assert seconds(term, load(4, 1, 1000), ON) == pytest.approx(3 * once, rel=1e-14)
+
+
+def test_a_sparse_layer_reads_what_was_picked():
+    """Beyond `top` a longer context takes no longer, in bytes and in arithmetic."""
+    term = AttendLatent("a", 3, 1, 512, 64, Dtype.BF16, 2048)
+    whole = replace(term, top=None)
+    assert seconds(term, load(5, 2, 90_000), ON) == seconds(term, load(5, 2, 2048), ON)
+    assert seconds(term, load(5, 2, 1000), ON) == seconds(whole, load(5, 2, 1000), ON)
+
+
+def test_the_indexer_by_hand():
+    """64 heads of 128 against 10,000 keys of 132 bytes, at latent attention's constants."""
+    term, latent = AttendIndex("i", 3, 64, 128, 132.0), ON.latent()
+    memory = 132 * 5 * 10_000 / (latent.memory * CHIP.bandwidth)
+    compute = 2 * 64 * 128 * 10 * 10_000 / (latent.compute * CHIP.rates[Dtype.BF16])
+    expected = 3 * (latent.launch + np.hypot(memory, compute))
+    assert seconds(term, load(5, 2, 10_000), ON) == pytest.approx(expected, rel=1e-14)
+    assert term.launches == 3
 
 
 def test_experts_by_hand():
