@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from specplan.catalogue.folders import Entry, first_bytes, packaged
-from specplan.errors import InputError
+from specplan.errors import InputError, SpecplanError
 
 if TYPE_CHECKING:
     from specplan.domain.answer import Scalar
@@ -41,14 +42,14 @@ class Index:
 
     @cached_property
     def cards(self) -> dict[str, Known]:
-        """All of them; none where no index can be read."""
-        with suppress(OSError, ValueError):
-            text = packaged(self.kind).joinpath(FILE).read_text("utf-8")
-            return {
-                sha256: Known(card["name"], tuple(card["aliases"]), card["row"])
-                for sha256, card in json.loads(text).items()
-            }
+        """All of them; none where there is no index, or something else in its place."""
+        with suppress(OSError, ValueError, OverflowError, RecursionError, SpecplanError):
+            return _cards(json.loads(packaged(self.kind).joinpath(FILE).read_text("utf-8")))
         return {}
+
+    def called(self, alias: str) -> frozenset[str]:
+        """The names of the cards that had the alias when they were written down."""
+        return frozenset(card.name for card in self.cards.values() if alias in card.aliases)
 
     def find(self, entry: Entry) -> tuple[str, Known | None]:
         """The sha256 of a file, and the card if it is one of these under its own name."""
@@ -58,6 +59,27 @@ class Index:
             return "", None
         known = self.cards.get(digest)
         return digest, known if known and known.name == entry.name else None
+
+
+def _cards(read: object) -> dict[str, Known]:
+    """The cards of an index; ValueError if it is none."""
+    if not isinstance(read, dict):
+        raise ValueError  # noqa: TRY004 - as of text that is no JSON
+    return {sha256: _card(card) for sha256, card in read.items()}
+
+
+def _card(read: object) -> Known:
+    match read:
+        case {"name": str(name), "aliases": list(aliases), "row": dict(row)}:
+            if all(isinstance(alias, str) for alias in aliases) and all(map(_scalar, row.values())):
+                return Known(name, tuple(aliases), row)
+    raise ValueError
+
+
+def _scalar(value: object) -> bool:
+    if isinstance(value, int | float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str)
 
 
 def index_text(cards: Iterable[tuple[str, Known]]) -> str:

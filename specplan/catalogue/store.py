@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from specplan.catalogue.agree import agree
 from specplan.catalogue.compose import MAX_BYTES
+from specplan.catalogue.drafters import drafters_of
 from specplan.catalogue.folders import (
     PACKAGED,
     SUFFIXES,
@@ -26,14 +28,12 @@ from specplan.catalogue.foreign import refuse_config
 from specplan.catalogue.index import Index, Known
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
-from specplan.domain.agreement import likely
 from specplan.domain.card import NAME_PATTERN, Origin
 from specplan.domain.engine import Engine
 from specplan.domain.follow import following
 from specplan.domain.hardware import Hardware
-from specplan.domain.model import AGREEMENT, Model
+from specplan.domain.model import Model
 from specplan.errors import InputError, SpecplanError, UnknownName, Where, placed, unknown
-from specplan.visible import visible
 
 KINDS: dict[str, type[Hardware | Model | Engine]] = {
     "hardware": Hardware,
@@ -111,6 +111,10 @@ class Catalogue:
         """The same with nothing but what its own file states."""
         return self._load("engines", Engine, name, where)
 
+    def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
+        """The heads trained for the target of which the kind and the family are `wanted`."""
+        return drafters_of(self, target, wanted)
+
     def every(self, cls: type[Card]) -> list[Loaded[Card]]:
         """All cards of a class by name that can be read."""
         return self.shelf(cls).cards
@@ -159,26 +163,31 @@ class Catalogue:
         """The card of an entry, parsed."""
         document = read_file(entry.file, card_path(_kind(cls), entry))
         card = bind(document, cls)
-        if card.name != entry.name:
-            raise _misnamed(card.name, entry.name, document)
-        if isinstance(card, Model):
-            _agree(card, document)
+        agree(card, entry.name, document)
         origin = Origin(path=document.name, sha256=document.sha256, layer=entry.layer)
         return Loaded(card, origin, document, entry.hides)
 
     def _by_alias(
         self, kind: str, cls: type[Card], alias: str, where: Where | None
     ) -> Entry | None:
-        """The entry of the only name with that alias. Parses only files that hold it as text.
+        """The entry of the only name with that alias. Opened are the packaged cards that the index
+        names for it, or all where none of them has it, and those of the user; parsed only what
+        holds it as text.
 
         A card keeps the aliases of those that it hides: it takes their place.
         """
         text = re.compile(rb"(?<![\w.-])" + re.escape(alias.encode()) + rb"(?![\w.-])")
-        found = [
-            entry
-            for entry in self.entries(kind).values()
-            if any(self._calls(kind, layer, cls, alias, text) for layer in _layers(entry))
-        ]
+
+        def calling(layers: Iterable[Entry]) -> set[str]:
+            return {one.name for one in layers if self._calls(kind, one, cls, alias, text)}
+
+        winners = self.entries(kind)
+        every = [layer for entry in winners.values() for layer in _layers(entry)]
+        ours = [layer for layer in every if layer.layer == PACKAGED]
+        known = self._indices[kind].called(alias)
+        named = calling(one for one in ours if one.name in known) or calling(ours)
+        named |= calling(one for one in every if one.layer != PACKAGED)
+        found = [entry for name, entry in winners.items() if name in named]
         if len(found) > 1:
             cards = " and ".join(
                 f"{entry.name} ({card_path(_kind(cls), entry)})" for entry in found[:2]
@@ -273,25 +282,3 @@ def _layers(entry: Entry) -> Iterator[Entry]:
 def is_path(text: str) -> bool:
     """Whether a card is asked for by file rather than by name."""
     return text.endswith(SUFFIXES) or "/" in text or os.sep in text
-
-
-def _misnamed(name: str, stem: str, document: Document) -> InputError:
-    """The error for a card whose name is not that of its file."""
-    if re.match(NAME_PATTERN, stem):
-        what = f"the card calls itself '{name}'"
-        expected = f"'{stem}', as its file is called"
-    else:
-        what = f"the file name '{visible(stem, 60)}' is no card's name"
-        expected = f"'{name}', as the card calls itself"
-    return InputError(what, where=document.where(("name",)), expected=expected)
-
-
-def _agree(model: Model, document: Document) -> None:
-    for wrong in model.disagreements():
-        raise InputError(
-            f"{wrong.key} {wrong.stated:,.0f} is {100 * abs(wrong.relative):.1f} % "
-            f"{'above' if wrong.relative > 0 else 'below'} what the architecture gives",
-            where=document.where((wrong.key,)),
-            expected=f"{wrong.derived:,.0f} within {100 * AGREEMENT:g} %",
-            hint=f"likely {likely(model, wrong)}",
-        )

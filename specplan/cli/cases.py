@@ -63,6 +63,10 @@ class Library:
         self.given.append((where or Where(name), self._engines[name]))
         return self._engines[name]
 
+    def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
+        """The heads trained for the target of which the kind and the family are `wanted`."""
+        return self.catalogue.drafters(target, wanted)
+
 
 def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
     """The plan as a case, and what is to be said of the cards that it uses."""

@@ -25,10 +25,9 @@ MEASURED = ("gemm", "attention", "experts", "step", "tpot", "round")
 COLOURS = ("auto", "always", "never")
 CHOSEN_K = ("best", "gate")
 STATUSES = ("available", "announced")
-KINDS = (
-    *("dense", "moe", "mla", "sliding", "hybrid"),
-    *("drafter", "eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block"),
-)
+HEADS = ("eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block")
+KINDS = ("dense", "moe", "mla", "sliding", "hybrid", "drafter", *HEADS)
+WAYS = (*HEADS, "dflash", "dspark")
 HARDWARE_SORTS = (
     *("vendor", "name", "memory", "bandwidth", "rate", "fp8", "ridge", "year", "tdp", "price"),
 )
@@ -66,7 +65,7 @@ def engines(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Kinds of drafter, and models."""
-    return _listed(incomplete, ("free", "none", "ratio:", *_cards("models", ctx)))
+    return _listed(incomplete, ("free", "none", "ratio:", *WAYS, *_cards("models", ctx)))
 
 
 def column(kind: str, name: str) -> Completer:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from specplan.catalogue.folders import PACKAGED
+from specplan.catalogue.read import Document
 from specplan.catalogue.store import Catalogue, Loaded, completed
 from specplan.cli.resolve import AnyLoaded
 from specplan.domain.answer import Scalar
@@ -19,7 +20,7 @@ from specplan.domain.model import Model
 from specplan.errors import SpecplanError, Where
 from specplan.rules import Finding
 from specplan.rules.beside import Figures, doubled, figures_of, twins
-from specplan.rules.drafters import shorter, unfit, untargeted
+from specplan.rules.drafters import no_target, shorter, targetless, unfit, untargeted
 from specplan.rules.lent import lacking, named, strangers, unfollowed
 from specplan.rules.names import Called, Card, answering, check_aliases
 
@@ -54,7 +55,7 @@ class Kin:
         if isinstance(card, Engine):
             yield from self._lent(loaded)
         elif isinstance(card, Model):
-            yield from self._drafted(card)
+            yield from self._drafted(card, loaded.document)
         else:
             yield from twins(card, self._alike(card))
             yield from doubled(card, self._figures)
@@ -73,16 +74,19 @@ class Kin:
         except SpecplanError as error:
             yield from unfollowed(engine.card, error)
 
-    def _drafted(self, card: Model) -> Iterator[Finding]:
-        """Of a drafter: the targets that it names."""
-        for number, name in enumerate(card.drafts.targets if card.drafts else ()):
+    def _drafted(self, card: Model, document: Document) -> Iterator[Finding]:
+        """Of a drafter: the targets that it names, or none where its file has the key."""
+        named = card.drafts.targets if card.drafts else ()
+        if not named and ("drafts", "targets") in document.positions:
+            yield targetless()
+        for number, name in enumerate(named):
             try:
                 target = self._first(Model, name) or self.catalogue.model(name)
             except SpecplanError as error:
                 yield untargeted(number, name, error)
             else:
-                yield from unfit(card, target.card)
-                yield from shorter(card, target.card)
+                wrong = tuple(no_target(number, card, target.card))
+                yield from wrong or (*unfit(card, target.card), *shorter(card, target.card))
 
     def _lender(self, name: str, where: Where) -> Loaded[Engine]:
         """The card of an engine that is followed."""
@@ -133,7 +137,7 @@ class Kin:
 def _noted(row: Mapping[str, Scalar], name: str, *, trusted: bool) -> Figures | None:
     """The figures of an accelerator as an index tells them, if it does."""
     stated = {key: row.get(key) for key in ("bandwidth", "memory", *_RATES)}
-    known = {key: float(v) for key, v in stated.items() if isinstance(v, int | float)}
+    known = {key: float(v) for key, v in stated.items() if isinstance(v, int | float) and v > 0}
     if not {"bandwidth", "memory"} <= known.keys():
         return None
     return Figures(

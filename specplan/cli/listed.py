@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from specplan.catalogue.folders import Entry, card_path, entries, user_folders
 from specplan.catalogue.index import Index, Known
-from specplan.domain.answer import Column
+from specplan.domain.answer import Column, Scalar
 from specplan.domain.card import Origin
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
@@ -19,6 +19,8 @@ from specplan.domain.model import Model
 from specplan.errors import SpecplanError
 from specplan.questions.cards import ORIGIN_COLUMNS, Listed, Row
 from specplan.visible import visible
+
+NUMBERED = ("year",)  # numbers that people read without a separator
 
 Card = TypeVar("Card", bound=Hardware | Model | Engine)
 
@@ -36,6 +38,17 @@ class Kind(Generic[Card]):
     def names(self) -> Collection[str]:
         """The columns of a row; where a card lies is added by the listing."""
         return {column.name for column in self.columns} - {c.name for c in ORIGIN_COLUMNS}
+
+    def rows(self, known: Known) -> bool:
+        """Whether what an index says of a card is such a row, with each value of its column's
+        type.
+        """
+        row = known.row
+        return (
+            row.keys() == self.names
+            and row["name"] == known.name
+            and all(_of_type(row.get(column.name), column) for column in self.columns)
+        )
 
     def known(self, card: Card) -> Known:
         """What the index holds of a card."""
@@ -69,7 +82,7 @@ def listed(kind: Kind[Card], folders: Sequence[str]) -> tuple[list[Listed], list
     for entry in entries(kind.folder, user_folders(folders)).values():
         digest, known = index.find(entry)
         try:
-            if known is None or known.row.keys() != kind.names:
+            if known is None or not kind.rows(known):
                 digest, known = _parsed(kind, entry)
         except SpecplanError as error:
             broken.append(error)
@@ -79,6 +92,15 @@ def listed(kind: Kind[Card], folders: Sequence[str]) -> tuple[list[Listed], list
         hides = entry.hides.layer if entry.hides else ""
         found.append(Listed(known.row, known.aliases, origin, hides))
     return found, broken
+
+
+def _of_type(value: Scalar, column: Column) -> bool:
+    """Whether the value may stand in the column: text, a truth or a number, where it is known."""
+    if value is None:
+        return True
+    if column.form == "text" and column.name not in NUMBERED:
+        return isinstance(value, str)
+    return isinstance(value, int | float) and isinstance(value, bool) is (column.form == "flag")
 
 
 def _parsed(kind: Kind[Card], entry: Entry) -> tuple[str, Known]:

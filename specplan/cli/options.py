@@ -48,7 +48,7 @@ class What:
             "-d",
             "--draft",
             metavar="DRAFT",
-            help="Drafter: a model, ratio:0.05, free or none.",
+            help="Drafter: a model, a kind (eagle3), ratio:0.05, free or none.",
             autocompletion=complete.drafts,
         ),
     ] = None

@@ -15,9 +15,11 @@ from specplan.cli.cases import Library, case_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.scenario import DEFAULTS
 from specplan.domain.drafter import DRAFTERS
+from specplan.domain.heads import WAYS
 from specplan.domain.scenario import Scenario
 from specplan.questions.common import times
 from specplan.questions.init import expectations
+from specplan.questions.kinds import ways_of
 from specplan.questions.verdicts import judged
 from specplan.rules.expected import Facts
 
@@ -74,13 +76,24 @@ class Planning:
         yield Entry("expect", lines, above=EXPECT)
 
     def _card(self, key: str, name: str) -> str:
-        """A card by its own name, or by its path from the plan."""
+        """A card by its own name, which a kind stands for, or by its path from the plan."""
         if key == "draft" and name.partition(":")[0] in DRAFTERS:
             return name
+        if key == "draft" and name.lower() in WAYS:
+            return self._only_one(name.lower())
         if is_path(name) and Path(name).is_file():
             return os.path.relpath(name, self.path.parent)
         look_up = self.library.hardware if key == "hardware" else self.library.model
         return look_up(name).card.name
+
+    def _only_one(self, way: str) -> str:
+        """The card that a kind stands for."""
+        cards = (setup.draft.model for setup in self.scenario.setups)
+        return next(
+            card.name
+            for card in cards
+            if card and card.drafts and way in ways_of(card.drafts.kind, card.family)
+        )
 
     def _said_of_k(self) -> str:
         if len(self.scenario.k) != 1:

@@ -14,12 +14,14 @@ from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import Loaded
 from specplan.cli import grammar
+from specplan.cli.kinds import only_one
 from specplan.cli.planned import Given
 from specplan.domain.bands import like
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import DRAFTERS, Drafter, drafter_of
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
+from specplan.domain.heads import WAYS
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
 from specplan.domain.version import VERSION_PATTERN
@@ -44,6 +46,9 @@ class Cards(Protocol):
     def engine(self, name: str, where: Where | None = None) -> Loaded[Engine]:
         """The engine of that name, alias or path."""
 
+    def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
+        """The heads trained for the target of which kind and family are wanted."""
+
 
 @dataclass(slots=True)
 class Resolver:
@@ -54,10 +59,11 @@ class Resolver:
     inputs: dict[str, Input]
     notes: list[str]
     ours: set[str]
+    targets: list[Model]
 
     def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
         self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
-        self.ours = set()
+        self.ours, self.targets = set(), []
 
     def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
         """The values of an axis, parsed by `parse`; its errors get the place they came from."""
@@ -82,9 +88,9 @@ class Resolver:
 
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
-        named = self.names("target").items()
+        self.targets = _distinct(starmap(self._target, self.names("target").items()))
         axes = (
-            _distinct(starmap(self._target, named)),
+            self.targets,
             _distinct(starmap(self._draft, self.names("draft").items())),
             _distinct(starmap(self._hardware, self.names("hardware").items())),
             self.axis("tp", grammar.whole_axis),
@@ -195,6 +201,8 @@ class Resolver:
                 drafter = DRAFTERS[kind](argument)
             self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
             return drafter
+        if kind.lower() in WAYS and not argument:
+            name = only_one(kind.lower(), self.targets, self.catalogue.drafters, where)
         try:
             model = self._model(name, "draft", where)
             with placed(where):

@@ -50,6 +50,8 @@ def quantity(option: str, unit: str, low: float, high: float) -> Callable[[objec
             slip = likely_slip(value, unit, low, high) if str(text)[-1:].isdigit() else ""
             if slip:
                 raise UsageError(f"'{visible(str(text), 60)}' has no unit", hint=slip)
+            if value <= 0:
+                raise UsageError(f"'{visible(str(text), 60)}' is not above 0")
         return value
 
     return read
@@ -69,9 +71,9 @@ def parameters(option: str) -> Callable[[object], float]:
         except SpecplanError:
             what = f"'{visible(written, 60)}' is no number of parameters"
             raise UsageError(what, where=Where(option), expected=expected) from None
-        if 0 < value < _FEWEST:
+        if value < _FEWEST:
             what = f"{value:g} parameters are no model"
-            hint = f"write {written}B" if not power else ""
+            hint = f"write {written}B" if value > 0 and not power else ""
             raise UsageError(what, where=Where(option), expected=expected, hint=hint)
         return value
 
@@ -88,6 +90,8 @@ def tokens(option: str) -> Callable[[object], float]:
             values = parse_axis(str(text), tokens=True)
             if len(values) != 1:
                 raise UsageError(f"one number, not {len(values)}", expected="such as 128k")
+            if values[0] < 1:
+                raise UsageError(f"{values[0]:g} tokens are no context", expected="such as 128k")
         return values[0]
 
     return read

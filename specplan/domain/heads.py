@@ -13,6 +13,10 @@ from specplan.domain.mixers import Width
 Kind = Literal["model", "eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block"]
 ONE_PASS: frozenset[Kind] = frozenset({"medusa", "block"})
 """Kinds that propose all of their tokens in one pass."""
+MADE = ("dflash", "dspark")
+"""Families of block drafters, which go by the name of how they were made."""
+WAYS = ("eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block", *MADE)
+"""What stands for a target's only head that drafts so, where a drafter is asked for."""
 STAGED: frozenset[Kind] = frozenset({"mlp-speculator"})
 """Kinds that run another part of themselves for each token."""
 

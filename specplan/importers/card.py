@@ -21,7 +21,7 @@ from specplan.importers.hf import Config, described, drafting_layer, plain_name,
 from specplan.importers.keys import Keys
 from specplan.importers.layered import inner_of
 from specplan.importers.quantised import SIDECAR, Storage, storage
-from specplan.importers.scales import scale_params
+from specplan.importers.scales import scale_params, with_scales
 from specplan.importers.shape import Shape
 from specplan.importers.source import Foreign
 from specplan.importers.tensor import stored
@@ -106,7 +106,10 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
         sources=_sources(foreign, seen, "architecture"),
         notes=(*config.keys.notes, *_said(shape, config), *seen.notes, *_stored(kept)),
     )
-    beyond = tuple(extras(shape, scale_params(card, foreign.config)))
+    scales = scale_params(card, foreign.config)
+    beyond = tuple(extras(shape, scales))
+    if not foreign.tensors:
+        card = with_scales(card, scales)
     return _finished(foreign, card, config, kept, beyond, towered=shape.tower)
 
 

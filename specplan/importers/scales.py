@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from specplan.domain.architecture import Architecture
+from specplan.domain.card import Dtype, Source
 from specplan.domain.model import Model
+
+SCALE_BYTES = 2  # of a scale beside a group of 4-bit integers
 
 
 def scale_params(card: Model, config: Mapping[str, object]) -> int:
@@ -21,6 +25,18 @@ def scale_params(card: Model, config: Mapping[str, object]) -> int:
         if card.part_dtype(weights.part, card.dtype, weights.block).bytes_per_element < 2
     )
     return narrow // block
+
+
+def with_scales(card: Model, scales: int) -> Model:
+    """The card of 4-bit integers with the bytes of its weights and of a 16-bit scale for each of
+    their groups, which their type leaves out (nvfp4 and mxfp4 count theirs).
+    """
+    if card.dtype is not Dtype.INT4 or not scales:
+        return card
+    whole = card.weights_bytes(Dtype.INT4) + SCALE_BYTES * scales
+    said = f"the parts in their types, and {scales:,} scales of {SCALE_BYTES} bytes"
+    source = Source(of=("stored_bytes",), kind="derived", cite=said)
+    return replace(card, stored_bytes=whole, sources=(*card.sources, source))
 
 
 def _blocks(value: object) -> Iterator[int]:

@@ -43,6 +43,8 @@ def _of_term(term: Term, silicon: Silicon) -> Iterator[str]:
         yield from _other(kernels.attention, term.dtype, "attention over {} caches")
     elif isinstance(term, AttendLatent):
         yield "efficiency of latent attention is assumed: no table has it"
+        if term.top is not None:
+            yield "all queries of a round are taken to read the tokens that one of them picked"
     elif isinstance(term, AttendIndex):
         yield "the indexer of sparse attention is taken to run as latent attention does"
     elif isinstance(term, State):

@@ -56,7 +56,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Files and expectations by what became of them; `other_*` are about no expectation."""
+    """Files and expectations by what became of them; `other_*` are about no expectation, and notes
+    about no card that changed since the lock.
+    """
 
     plans: int
     cards: int
@@ -68,6 +70,7 @@ class Checked:
     unreadable: int
     other_errors: int
     other_warnings: int
+    other_notes: int
 
 
 def check(seen: Seen, *, strict: bool = False) -> Answer:
@@ -83,7 +86,7 @@ def check(seen: Seen, *, strict: bool = False) -> Answer:
         command="check",
         value=value,
         table=table_of(COLUMNS, [_record(outcome) for outcome in found]),
-        view=View(title="", sections=(Lines((*_lines(found), _summary(value))),)),
+        view=View(title="", sections=(Lines((*_lines(found), _summary(value) + _aside(value))),)),
         basis=_basis(seen.plans),
         inputs=_inputs(seen.plans),
         notes=tuple(_changes(found)),
@@ -92,7 +95,7 @@ def check(seen: Seen, *, strict: bool = False) -> Answer:
 
 
 def verdict(answer: Answer) -> str:
-    """The last line of a check, for formats that show findings alone."""
+    """The last line of a check, for formats that show findings alone, and notes among them."""
     return _summary(answer.value) if isinstance(answer.value, Checked) else ""
 
 
@@ -119,6 +122,7 @@ def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
         unreadable=sum(o.unreadable for o in found),
         other_errors=levels.count("error"),
         other_warnings=levels.count("warning"),
+        other_notes=sum(o.finding.level == "note" and not _changed(o) for o in found),
     )
 
 
@@ -147,8 +151,12 @@ def _unsure(outcome: Outcome) -> bool:
 def _changes(found: Sequence[Outcome]) -> Iterator[str]:
     """Cards that changed and moved no verdict: nothing to act on, and worth knowing."""
     for outcome in found:
-        if outcome.finding.rule == CHANGED.id and outcome.finding.level == CHANGED.level:
+        if _changed(outcome):
             yield f"{outcome.where}: {outcome.finding.message}"
+
+
+def _changed(outcome: Outcome) -> bool:
+    return outcome.finding.rule == CHANGED.id and outcome.finding.level == CHANGED.level
 
 
 def _summary(value: Checked) -> str:
@@ -164,6 +172,14 @@ def _summary(value: Checked) -> str:
     said += [_many(value.other_warnings, "warning") + besides] if value.other_warnings else []
     said += [f"{_many(value.unreadable, 'file')} unreadable"] if value.unreadable else []
     return f"{', '.join(read) or 'nothing read'}: {', '.join(said) or 'nothing found'}"
+
+
+def _aside(value: Checked) -> str:
+    """What the lines for people leave out, and where it is."""
+    if not value.other_notes:
+        return ""
+    them = "it" if value.other_notes == 1 else "them"
+    return f"; {_many(value.other_notes, 'note')}, -f json shows {them}"
 
 
 def _many(count: int, noun: str) -> str:

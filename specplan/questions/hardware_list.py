@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from specplan.domain.answer import Answer, Column, Lines, Scalar, Section
 from specplan.domain.card import Dtype
-from specplan.domain.hardware import Hardware, Price
+from specplan.domain.hardware import COMPUTE_DTYPES, Hardware, Price
+from specplan.errors import UsageError, Where
 from specplan.questions.cards import (
     ORIGIN_COLUMNS,
     Listed,
@@ -76,7 +77,7 @@ SORTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareAsked:
-    """Which accelerators: of one of these vendors, with a dense rate of all these dtypes, and so
+    """Which accelerators: of one of these vendors, with a dense rate for all these dtypes, and so
     on; SI figures. Empty or None asks for nothing.
     """
 
@@ -117,17 +118,39 @@ def list_hardware(listed: Sequence[Listed], asked: HardwareAsked | None = None) 
 def _kept(listed: Sequence[Listed], asked: HardwareAsked) -> Iterator[Listed]:
     vendors = one_of_each("--vendor", "vendor", asked.vendors, listed, "vendor")
     status = among("--status", "status", asked.status, STATUSES)
+    _refuse_widened(listed, asked.supports)
     for one in listed:
         row = one.row
         if (
             (not vendors or row["vendor"] in vendors)
             and (not status or row["status"] in status)
-            and all(row[f"{dtype}_rate"] is not None for dtype in asked.supports)
+            and all(_runs(row, dtype) for dtype in asked.supports)
             and at_least(row, "memory", asked.memory)
             and at_least(row, "bandwidth", asked.bandwidth)
             and at_least(row, "year", asked.since, asked.until)
         ):
             yield one
+
+
+def _runs(row: Row, dtype: Dtype) -> bool:
+    """Whether weights of the dtype are multiplied at a rate of their own width: nvfp4 at fp4's."""
+    rated = COMPUTE_DTYPES[dtype][0]
+    return any(row[f"{d}_rate"] is not None for d in {dtype, rated} if d is dtype or _narrow(d))
+
+
+def _narrow(dtype: Dtype) -> bool:
+    return dtype.bytes_per_element < USUAL.bytes_per_element
+
+
+def _refuse_widened(listed: Sequence[Listed], dtypes: Sequence[Dtype]) -> None:
+    """Refuses a dtype that no card has a rate of, where engines multiply such weights in 16 bits on
+    all of them.
+    """
+    for dtype in dtypes:
+        rated = COMPUTE_DTYPES[dtype][0]
+        if _narrow(dtype) and not _narrow(rated) and not any(_runs(o.row, dtype) for o in listed):
+            what = f"no accelerator has a rate of {dtype}: engines widen it to 16 bits to multiply"
+            raise UsageError(what, where=Where("--supports"), hint=f"write --supports {rated}")
 
 
 def _shown(found: Sequence[Listed], rates: set[Scalar], sort: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specplan.domain.heads import MADE, WAYS
 from specplan.domain.model import Model
 
 _MODEL = "model"  # what cards call a whole model that drafts
@@ -37,6 +38,11 @@ def is_head(card: Model) -> bool:
         return card.drafts.kind != _MODEL
     joined = card.architecture is not None and card.architecture.fuse > 0
     return joined or (card.architecture is None and card.shape is not None)
+
+
+def ways_of(kind: str, family: str) -> frozenset[str]:
+    """What may be typed for a head of that kind and family, where it is the target's only one."""
+    return frozenset({*{kind}.intersection(WAYS), *{family}.intersection(MADE)})
 
 
 def _drafting(card: Model) -> str:

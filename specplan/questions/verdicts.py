@@ -10,6 +10,7 @@ from typing import TypeAlias
 from specplan.domain.scenario import Scenario
 from specplan.errors import Where, placed
 from specplan.questions.facts import facts_of
+from specplan.questions.kinds import ways_of
 from specplan.rules import Finding
 from specplan.rules.expected import Facts, judge
 from specplan.rules.names import Card
@@ -209,11 +210,15 @@ def _outcome(expectation: Expectation, points: list[Facts], called: Names) -> Ou
 
 
 def _names(scenario: Scenario) -> Names:
-    """Every name that a card of the plan answers to."""
+    """Every name that a card of the plan answers to; a head also to its kind."""
     cards = [
         card for s in scenario.setups for card in (s.target, s.draft.model, s.hardware) if card
     ]
-    return {card.name: frozenset({card.name, *card.aliases}) for card in cards}
+    called = {card.name: frozenset({card.name, *card.aliases}) for card in cards}
+    for head in (s.draft.model for s in scenario.setups):
+        if head and head.drafts:
+            called[head.name] |= ways_of(head.drafts.kind, head.family)
+    return called
 
 
 def _values(key: str, facts: Facts, called: Names) -> frozenset[Value]:

@@ -14,11 +14,12 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, Rule
 from specplan.rules.beside import BESIDE_RULES
-from specplan.rules.drafters import DRAFTER_RULES, shapeless
+from specplan.rules.drafters import DRAFTER_RULES
 from specplan.rules.hardware import HARDWARE_RULES, hardware_findings
 from specplan.rules.lent import LACKING, STRANGER, UNFOLLOWED
 from specplan.rules.models import MODEL_RULES, model_findings
 from specplan.rules.names import CLASH, OVERRIDE, RESERVED, TWICE, Card, override, reserved, twice
+from specplan.rules.shapes import shapeless
 from specplan.rules.sources import (
     STRAY,
     UNDATED,

@@ -11,26 +11,18 @@ from collections.abc import Iterator
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError
 from specplan.rules import Finding, KeyPath, Rule
+from specplan.rules.shapes import SHAPELESS
 
-FUSING = ("eagle", "eagle3", "mtp")  # kinds that join states of the target, whatever else they do
 _MOST_SHOWN = 3
 
 UNTARGETED = Rule(
     id="SC032",
     level="warning",
     title="drafter of a target that is not there",
-    what="`drafts.targets` names a model that no card has, or whose card cannot be read.",
+    what="`drafts.targets` names a model that no card has, whose card cannot be read or that only "
+    "drafts itself; or it is there and names none.",
     why="Nothing can be compared with it, and who looks for its drafters never finds this one.",
     remedy="Write the name of a model's card, or check its card in the same run.",
-)
-SHAPELESS = Rule(
-    id="SC033",
-    level="warning",
-    title="kind of drafter without its shape",
-    what="`drafts.kind` joins hidden states and the architecture has no `fuse`, or it is Medusa or "
-    "an MLP speculator without the block of that name, or a draft model that joins states.",
-    why="Its rounds would be priced as those of another kind of drafter.",
-    remedy="Add what the kind consists of, or correct the kind.",
 )
 MISFIT = Rule(
     id="SC034",
@@ -59,31 +51,29 @@ SHORTER = Rule(
 DRAFTER_RULES = (UNTARGETED, SHAPELESS, MISFIT, TONGUES, SHORTER)
 
 
-def shapeless(card: Model) -> Iterator[Finding]:
-    """SC033: the card lacks what its kind of drafter consists of."""
-    if card.drafts is None:
-        return
-    kind = card.drafts.kind
-    fuses = card.architecture is not None and card.architecture.fuse > 0
-    if kind in FUSING and card.architecture is not None and not fuses:
-        lacks = "joins hidden states of its target; `fuse` says how many"
-    elif kind == "medusa" and card.medusa is None and card.architecture is None:
-        lacks = "has heads side by side; `medusa` says their shape"
-    elif kind == "mlp-speculator" and card.speculator is None and card.architecture is None:
-        lacks = "has stages; `speculator` says their shape"
-    elif kind == "model" and fuses:
-        lacks = "is a model of its own, and this one joins hidden states of its target"
-    else:
-        return
-    message = f"a drafter of kind {kind} {lacks}"
-    yield Finding(SHAPELESS.id, SHAPELESS.level, message, ("drafts", "kind"))
-
-
 def untargeted(number: int, name: str, error: SpecplanError) -> Finding:
     """SC032: what stood in the way of the target of that number."""
     said = "; ".join(filter(None, (error.what, error.hint)))
     path = ("drafts", "targets", number)
     return Finding(UNTARGETED.id, UNTARGETED.level, f"target {name}: {said}", path)
+
+
+def no_target(number: int, draft: Model, target: Model) -> Iterator[Finding]:
+    """SC032: the target of that number is a head, or the drafter itself."""
+    path = ("drafts", "targets", number)
+    if target.name == draft.name:
+        message = f"target {target.name} is this card itself"
+    elif target.drafts and target.drafts.kind != "model":
+        message = f"target {target.name} drafts for a target itself ({target.drafts.kind})"
+    else:
+        return
+    yield Finding(UNTARGETED.id, UNTARGETED.level, message, path)
+
+
+def targetless() -> Finding:
+    """SC032: targets were written and are none."""
+    message = "`targets` names none: write the model that it was trained for, or leave the key out"
+    return Finding(UNTARGETED.id, UNTARGETED.level, message, ("drafts", "targets"))
 
 
 def unfit(draft: Model, target: Model) -> Iterator[Finding]:

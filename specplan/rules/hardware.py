@@ -10,6 +10,7 @@ from specplan.domain.card import Dtype
 from specplan.domain.hardware import Hardware
 from specplan.rules import Finding, KeyPath, Rule
 from specplan.rules.beside import TWICE_BAND
+from specplan.rules.slips import SLIP_RULES, slips
 from specplan.rules.sources import day_of, leads
 from specplan.units import significant
 
@@ -18,7 +19,7 @@ RATE_BAND = (1.0, 2.1)  # dense rate over that of twice the bits; L40S states 2.
 SIXTEEN_BITS = (Dtype.BF16, Dtype.FP16)
 APART = 0.05  # between the two 16-bit rates, relative
 TITLE_BAND = (0.85, 1.075)  # of "N GB": what a driver keeps for itself, and N GiB
-GB, MIB = 1e9, 2**20
+GB, MB, MIB = 1e9, 1e6, 2**20
 STALE = timedelta(days=365)
 UNEQUAL = re.compile(r"GeForce|\bCDNA5\b")  # sold with fp8, or built with int8, at half the rate
 STEADY = 0.25  # a spread that still tells rates apart
@@ -83,8 +84,8 @@ ROUNDED = Rule(
     id="SC020",
     level="warning",
     title="capacity that no driver shows",
-    what="`memory_basis: driver` stands beside a whole number of decimal gigabytes.",
-    why="Drivers count MiB, and no number of them is a whole number of GB: it is the label.",
+    what="`memory_basis: driver` stands beside no whole number of MiB.",
+    why="Drivers count whole MiB: decimal GB are the label, and decimal MB were to be MiB.",
     remedy="Write what the driver prints in MiB, or `memory_basis: label`.",
 )
 EARLY = Rule(
@@ -122,7 +123,7 @@ UNSTEADY = Rule(
 )
 HARDWARE_RULES = (
     *(RIDGE, SPARSE, LABEL, DOUBT, SPARSE_FP4, UNLIKE, TITLED, ROUNDED, EARLY, AGED),
-    *(UNEVEN, UNSTEADY),
+    *(UNEVEN, UNSTEADY, *SLIP_RULES),
 )
 
 
@@ -136,6 +137,7 @@ def hardware_findings(card: Hardware, today: date | None = None) -> Iterator[Fin
     yield from aged(card, today)
     yield from uneven(card)
     yield from unsteady(card)
+    yield from slips(card)
 
 
 def ridges(card: Hardware) -> Iterator[Finding]:
@@ -178,9 +180,15 @@ def capacity(card: Hardware) -> Iterator[Finding]:
     if card.memory_basis == "label":
         message = "capacity is the label, not what the driver reports"
         yield Finding(LABEL.id, LABEL.level, message, ("memory_basis",))
-    elif card.memory % GB == 0:
+    elif card.memory % MIB:
         mib = significant(card.memory / MIB, 6)
-        message = f"{card.memory / GB:g} GB are {mib} MiB, which no driver shows: it is the label"
+        message = f"capacity is {mib} MiB, and drivers count whole MiB"
+        if card.memory % GB == 0:
+            said = f"{card.memory / GB:g} GB"
+            message = f"{said} are {mib} MiB, which no driver shows: it is the label"
+        elif card.memory % MB == 0:
+            said = f"{card.memory / MB:.0f}"
+            message = f"{said} MB are {mib} MiB, which no driver shows: {said} MiB?"
         yield Finding(ROUNDED.id, ROUNDED.level, message, ("memory",))
     titled = [float(found) for found in re.findall(r"\b(\d+(?:\.\d+)?) ?GB\b", card.title)]
     low, high = TITLE_BAND

@@ -15,6 +15,7 @@ from specplan.units import significant
 
 FILES_BAND = 0.05  # of the files over the sum of the parts
 SCALES = 1 / 8  # of four-bit weights: 16 bits for every 32 of them, which no `Dtype` counts
+FEWEST = 512  # tokens of a context: BERT had as many
 NAMED_BAND = 0.15  # Qwen2.5 7B has 7.6
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([mbt])(?![\w.])")
 _SCALE = {"m": 1e6, "b": 1e9, "t": 1e12}
@@ -68,7 +69,15 @@ MISSIZED = Rule(
     why="Whoever picks the model by its name expects other weights; the card may be of another.",
     remedy="Compare with the checkpoint; names may round, or leave out embeddings.",
 )
-MODEL_RULES = (UNDIVIDED, OVERACTIVE, OVERLOOKED, UNSTORED, UNSUMMED, MISSIZED)
+SHORT = Rule(
+    id="SC042",
+    level="warning",
+    title="implausible trained context",
+    what="The trained context is below 512 tokens.",
+    why="No language model and no drafter was trained on so few: thousands are usually meant.",
+    remedy="Write tokens: 32768, not 32; or leave it out where nobody says it.",
+)
+MODEL_RULES = (UNDIVIDED, OVERACTIVE, OVERLOOKED, UNSTORED, UNSUMMED, MISSIZED, SHORT)
 
 
 def model_findings(card: Model) -> Iterator[Finding]:
@@ -79,6 +88,7 @@ def model_findings(card: Model) -> Iterator[Finding]:
     yield from unstored(card)
     yield from unsummed(card)
     yield from missized(card)
+    yield from short(card)
 
 
 def undivided(card: Model) -> Iterator[Finding]:
@@ -169,6 +179,14 @@ def missized(card: Model) -> Iterator[Finding]:
         said = " and ".join(f"{size:,.0f}" for size in sizes)
         message = f"the name says {said} parameters and the card has {stored:,.0f}"
         yield Finding(MISSIZED.id, MISSIZED.level, message, path)
+
+
+def short(card: Model) -> Iterator[Finding]:
+    """SC042: of a model or a drafter."""
+    trained = card.trained_context
+    if trained is not None and trained < FEWEST:
+        message = f"trained on {trained:,} tokens; expected {FEWEST:,} or more"
+        yield Finding(SHORT.id, SHORT.level, message, ("trained_context",))
 
 
 def _named(card: Model) -> tuple[KeyPath, list[float]]:

@@ -9,6 +9,7 @@ from typing import Protocol
 from specplan.domain.drafter import DRAFTERS
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
+from specplan.domain.heads import WAYS
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
 
@@ -103,7 +104,7 @@ def override(card: Card, *, overrides: bool) -> Finding | None:
 def reserved(card: Card) -> Iterator[Finding]:
     """SC008: each name of the card that can never find it."""
     for path, name in _names(card):
-        if isinstance(card, Model) and name in DRAFTERS:
+        if isinstance(card, Model) and name in {*DRAFTERS, *WAYS}:
             message = f"'{name}' after --draft is a way to draft, not this card"
         elif isinstance(card, Hardware) and re.fullmatch(COUNTED, name):
             message = f"'{name}' is read as a number of accelerators, not as this card"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,21 @@ def parsed(monkeypatch) -> list[str]:
     return names
 
 
+@pytest.fixture
+def opened(monkeypatch) -> list[str]:
+    """The names of the card files that are opened, however often."""
+    names: list[str] = []
+    real = Path.open
+
+    def open_(path: Path, *args: object, **how: object) -> object:
+        if path.suffix == ".yaml" and path.name not in names:
+            names.append(path.name)
+        return real(path, *args, **how)
+
+    monkeypatch.setattr(Path, "open", open_)
+    return names
+
+
 def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -91,7 +107,29 @@ def test_a_file_that_cannot_be_read_is_not_known(tmp_path):
     assert Index("hardware").find(entry) == ("", None)
 
 
-@pytest.mark.parametrize("text", [None, "", "{", "\x00"])
+ENTRY = {"name": "one", "aliases": ["one-gpu"], "row": {"name": "one"}}
+DAMAGED = [
+    *([1, 2], None, 7, "text", {"a": 1}, {"a": []}, {"a": {}}, {"a": {"name": "one"}}),
+    {"a": {"name": "one", "row": {}}},
+    {"a": {**ENTRY, "name": 7}},
+    {"a": {**ENTRY, "aliases": "one-gpu"}},
+    {"a": {**ENTRY, "aliases": [7]}},
+    {"a": {**ENTRY, "row": []}},
+    {"a": {**ENTRY, "row": {"name": ["one"]}}},
+    {"a": ENTRY, "b": 1},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(None, "", "{", "\x00", "[" * 100_000, '{"a": {"name": "o', json.dumps({"a": ENTRY})[:-9]),
+        *map(json.dumps, DAMAGED),
+        json.dumps({"a": ENTRY}).replace('{"name": "one"}', '{"tdp": NaN}'),
+        json.dumps({"a": ENTRY}).replace('{"name": "one"}', '{"tdp": 1e999}'),
+        json.dumps({"a": ENTRY}).replace('{"name": "one"}', f'{{"tdp": {"9" * 400}}}'),
+    ],
+)
 def test_without_an_index_every_card_is_parsed(shipped, parsed, text):
     (shipped / FILE).unlink()
     if text is not None:
@@ -142,3 +180,48 @@ def test_a_copy_in_a_folder_of_ones_own_is_known_too(parsed, tmp_path):
     assert Index("hardware").find(catalogue.entries("hardware")["one"])[1] is not None
     assert catalogue.hardware("one-gpu").origin.layer == "mine"
     assert len(parsed) == 1
+
+
+def test_an_alias_opens_the_card_that_it_names(opened):
+    assert Catalogue().hardware("two-gpu").card.name == "two"
+    assert opened == ["two.yaml"]
+
+
+def test_an_alias_that_the_index_does_not_know_opens_all(shipped, opened):
+    text = CARD.format(name="one").replace("[one-gpu]", "[one-gpu, new]")
+    (shipped / "one.yaml").write_text(text, "utf-8")
+    opened.clear()
+    assert Catalogue().hardware("new").card.name == "one"
+    assert sorted(opened) == ["one.yaml", "two.yaml"]
+
+
+def test_an_alias_that_has_moved_is_found_where_it_is(shipped, opened):
+    moved = {"one": "[]", "two": "[two-gpu, one-gpu]"}
+    for name, aliases in moved.items():
+        text = CARD.format(name=name).replace(f"[{name}-gpu]", aliases)
+        (shipped / f"{name}.yaml").write_text(text, "utf-8")
+    assert Catalogue().hardware("one-gpu").card.name == "two"
+    assert sorted(set(opened)) == ["one.yaml", "two.yaml"]
+
+
+def test_an_alias_of_a_packaged_card_and_of_ones_own_is_refused(opened, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    text = CARD.format(name="three").replace("three-gpu", "two-gpu")
+    (mine / "three.yaml").write_text(text, "utf-8")
+    (mine / "four.yaml").write_text(CARD.format(name="four"), "utf-8")
+    opened.clear()
+    with pytest.raises(SpecplanError, match="'two-gpu' is an alias of 2 cards"):
+        Catalogue((Folder(mine, "mine"),)).hardware("two-gpu")
+    assert sorted(opened) == ["four.yaml", "three.yaml", "two.yaml"]
+
+
+def test_an_alias_of_two_packaged_cards_is_refused(shipped):
+    cards = []
+    for name in ("one", "two"):
+        text = CARD.format(name=name).replace(f"[{name}-gpu]", "[both]")
+        (shipped / f"{name}.yaml").write_text(text, "utf-8")
+        cards.append((sha(text), Known(name, ("both",), {"name": name})))
+    (shipped / FILE).write_text(index_text(cards), "utf-8")
+    with pytest.raises(SpecplanError, match="'both' is an alias of 2 cards"):
+        Catalogue().hardware("both")

@@ -7,12 +7,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import specplan
 from specplan.catalogue.schema import schema_text
+from specplan.catalogue.store import Catalogue
+from specplan.cli.listed import hardware
 from specplan.cli.run import run
 
 CARD = """\
@@ -143,6 +146,24 @@ def test_hardware_is_narrowed_and_ordered(capsys):
     assert both == names(capsys, "hardware", "list", "--supports", "fp8,int4")
     assert "rtx-4090" in both
     assert "h100-sxm" not in both
+
+
+def test_nvfp4_runs_where_there_is_a_rate_of_fp4(capsys):
+    found = names(capsys, "hardware", "list", "--supports", "nvfp4")
+    assert found == names(capsys, "hardware", "list", "--supports", "fp4")
+    assert "b200-sxm" in found
+    assert "h200-sxm" not in found
+
+
+def test_a_row_of_other_types_is_not_believed():
+    kind = hardware()
+    card = Catalogue().hardware("h100").card
+    sound = kind.known(card)
+    assert kind.rows(sound)
+    wrong = {"memory": "80 GB", "name": "other", "vendor": 7, "sold": 1, "year": True}
+    for key, value in wrong.items():
+        assert not kind.rows(replace(sound, row={**sound.row, key: value})), key
+    assert not kind.rows(replace(sound, row={"name": card.name}))
 
 
 @pytest.mark.parametrize(
@@ -392,6 +413,33 @@ def test_sources_are_wrapped_for_people_and_whole_for_machines(capsys):
             ("models", "list", "--min-params", "70"),
             "--min-params: 70 parameters are no model; "
             "expected parameters such as 70B, 500M or 8e9; write 70B",
+        ),
+        (
+            ("models", "list", "--max-params", "-1"),
+            "--max-params: -1 parameters are no model; "
+            "expected parameters such as 70B, 500M or 8e9",
+        ),
+        (
+            ("models", "list", "--min-params", "0B"),
+            "--min-params: 0 parameters are no model; expected parameters such as 70B, 500M or 8e9",
+        ),
+        (
+            ("models", "list", "--min-context", "0"),
+            "--min-context: 0 tokens are no context; expected such as 128k",
+        ),
+        (
+            ("models", "list", "--min-context", "-8k"),
+            "--min-context: -8192 tokens are no context; expected such as 128k",
+        ),
+        (("hardware", "list", "--min-memory", "0GB"), "--min-memory: '0GB' is not above 0"),
+        (
+            ("hardware", "list", "--min-bandwidth", "0TB/s"),
+            "--min-bandwidth: '0TB/s' is not above 0",
+        ),
+        (
+            ("hardware", "list", "--supports", "mxfp4"),
+            "--supports: no accelerator has a rate of mxfp4: engines widen it to 16 bits to "
+            "multiply; write --supports bf16",
         ),
         (
             ("models", "list", "--max-params", "big"),

@@ -144,7 +144,11 @@ def test_cards_alone_are_checked(capsys):
     files = sorted(map(str, Path("cards").glob("*.yaml")))
     answer = said(capsys, *files)
     assert answer.code == 0
-    assert answer.out == f"{len(files)} cards: nothing found\n"
+    count = re.fullmatch(
+        rf"{len(files)} cards: nothing found; (\d+) notes, -f json shows them\n", answer.out
+    )
+    rows = json.loads(said(capsys, *files, "-f", "json").out)["rows"]
+    assert [row["level"] for row in rows] == ["note"] * int(count[1])
     folder = said(capsys, "cards")
     assert (folder.code, folder.out, folder.err) == (0, answer.out, "")
 
@@ -155,7 +159,8 @@ def test_a_card_that_is_in_no_catalogue(capsys):
     put("cards/new-one.yaml", "")
     Path("cards/new-one.yaml").write_text(text.replace("name: b200-sxm", "name: new-one"), "utf-8")
     answer = said(capsys, "cards/new-one.yaml")
-    assert (answer.code, answer.out) == (0, "1 card: nothing found\n")
+    assert answer.code == 0
+    assert answer.out == "1 card: nothing found; 1 note, -f json shows it\n"  # as b200-sxm
 
 
 def test_a_file_named_must_be_ours(capsys):
@@ -526,7 +531,8 @@ def test_cards_found_are_checked_as_cards(capsys):
     card("specplan.d", "mine", aliases="[h100]", bandwidth="3.35 GB/s")
     answer = said(capsys)
     assert answer.code == 1
-    assert [line.split()[1] for line in answer.out.splitlines()[:-1]] == ["SC004", "SC002", "SC002"]
+    found = [line.split()[1] for line in answer.out.splitlines()[:-1]]
+    assert found == ["SC004", "SC002", "SC002", "SC040"]
     assert answer.out.splitlines()[-1] == (
         "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 2 warnings besides"
     )
@@ -577,7 +583,8 @@ def test_an_alias_clash_of_two_cards_is_said_once(capsys):
 def test_a_broken_card_of_the_same_name_elsewhere_stops_no_check(capsys):
     card("specplan.d", "mine", bandwidth="3.35")
     card("cards", "mine", aliases="[ours]")
-    assert said(capsys, "cards") == (0, "1 card: nothing found\n", "")
+    out = "1 card: nothing found; 1 note, -f json shows it\n"
+    assert said(capsys, "cards") == (0, out, "")
 
 
 def test_a_clash_of_many_cards_is_one_finding(capsys):
@@ -623,6 +630,7 @@ def test_json_has_a_row_for_every_outcome(capsys):
         "unreadable": 1,
         "other_errors": 0,
         "other_warnings": 0,
+        "other_notes": 0,
     }
     assert [(row["rule"], row["level"]) for row in envelope["rows"]] == [
         ("SP001", "error"),

@@ -14,7 +14,7 @@ from typed import ROOT, answered, environment, finished
 
 from specplan.cli import complete
 from specplan.domain.drafter import DRAFTERS
-from specplan.domain.heads import Kind
+from specplan.domain.heads import WAYS, Kind
 from specplan.physics.rule import Bug
 from specplan.questions import hardware_list, models_list
 from specplan.questions.kinds import KINDS
@@ -70,7 +70,7 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan sweep -g h1", stems("hardware", "h1")),
         ("specplan sweep -g l4,h200", {f"l4,{s}" for s in stems("hardware", "h200")}),
         ("specplan memory --target qwen3-", stems("models", "qwen3-")),
-        ("specplan best-k -d ", {"free", "none", "ratio:"} | stems("models")),
+        ("specplan best-k -d ", {"free", "none", "ratio:", *WAYS} | stems("models")),
         ("specplan hardware show b2", stems("hardware", "b2")),
         ("specplan models show gemma-3", stems("models", "gemma-3")),
         ("specplan sweep -f ma", {"markdown"}),
@@ -159,6 +159,7 @@ def test_closed_sets_are_those_of_the_program():
     assert list(complete.HARDWARE_SORTS) == list(hardware_list.SORTS)
     assert list(complete.MODEL_SORTS) == list(models_list.SORTS)
     assert list(complete.KINDS) == list(KINDS)
+    assert complete.WAYS == WAYS
     assert set(KINDS) >= {*get_args(Kind)} - {"model"}
     assert set(DRAFTERS) == {"free", "none", "ratio"}
 

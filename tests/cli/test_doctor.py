@@ -132,6 +132,28 @@ def test_sound_cards_have_nothing():
             "8:9: SC020 warning 80 GB are 76,293.9 MiB, which no driver shows: it is the label",
         ),
         (
+            "memory: 81559 MiB",
+            "memory: 81559 MB",
+            "8:9: SC020 warning 81559 MB are 77,780.7 MiB, which no driver shows: 81559 MiB?",
+        ),
+        (
+            "memory: 81559 MiB",
+            "memory: 79.65 GiB",
+            "8:9: SC020 warning capacity is 81,561.6 MiB, and drivers count whole MiB",
+        ),
+        (
+            "usd_per_hour: 2",
+            "usd_per_hour: 200",
+            "12:25: SC041 warning Acme asks 200 USD for an hour of one device; "
+            "expected 0.01 to 100",
+        ),
+        (
+            "usd_per_hour: 2",
+            "usd_per_hour: 0.002",
+            "12:25: SC041 warning Acme asks 0.002 USD for an hour of one device; "
+            "expected 0.01 to 100",
+        ),
+        (
             "status: available",
             "status: announced",
             "9:15: SC021 warning gpu is only announced and has shown its memory to a driver",
@@ -169,6 +191,16 @@ def test_an_accelerator_of_two_names():
     assert doctor(put(GPU), linked) == []
 
 
+def test_a_link_faster_than_the_memory():
+    sourced = ("[rates, bandwidth,", "[link, rates, bandwidth,")
+    path = put(GPU, ("bandwidth: 1 TB/s", "bandwidth: 1 TB/s\nlink: 31 TB/s"), sourced)
+    assert doctor(path) == [
+        "gpu.yaml:8:7: SC040 warning link is 31.0 times as fast as the memory of the device"
+    ]
+    path = put(GPU, ("bandwidth: 1 TB/s", "bandwidth: 1 TB/s\nlink: 0.9 TB/s"), sourced)
+    assert doctor(path) == []
+
+
 def test_prices_keep_without_a_clock_and_days_begin_early_elsewhere():
     old = put(GPU, ('read: "2026-09-20"', 'read: "2020-01-01"'))
     assert doctor(old, today=None) == []
@@ -200,6 +232,10 @@ def test_prices_keep_without_a_clock_and_days_begin_early_elsewhere():
             [("aliases: [small]", "stored_bytes: 2.6e9"), ("[trained", "[stored_bytes, trained")],
             "5:15: SC030 warning the files hold 2,600,000,000 bytes, 5.2 % more than the "
             "2,471,628,800 of the parts",
+        ),
+        (
+            [("trained_context: 8192", "trained_context: 32")],
+            "6:18: SC042 warning trained on 32 tokens; expected 512 or more",
         ),
         (
             [("lm-1b", "lm-3b")],
@@ -310,6 +346,29 @@ def test_a_target_is_found_by_alias_and_may_be_packaged():
     assert doctor(packaged)[0].startswith("head.yaml:7:18: SC036 note trained on 8,192 tokens and")
     close = put(HEAD, ("[lm-1b]", "[llama-3.2-1bb]"))
     assert doctor(close)[0].endswith("'llama-3.2-1bb'; did you mean 'llama-3.2-1b'?")
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ([("[lm-1b]", "[]")], "6:33: SC032 warning `targets` names none"),
+        ([("[lm-1b]", "[head]")], "6:34: SC032 warning target head is this card itself"),
+        (
+            [("[lm-1b]", "[eagle3-qwen3-8b]")],
+            "6:34: SC032 warning target eagle3-qwen3-8b drafts for a target itself (eagle3)",
+        ),
+    ],
+)
+def test_targets_that_are_none(changes, found):
+    (said,) = doctor(put(HEAD, *changes))
+    assert said.startswith(f"head.yaml:{found}")
+    assert doctor(put(HEAD, (", targets: [lm-1b]", ""))) == []
+
+
+@pytest.mark.parametrize("kind", ["mtp", "eagle", "block", "mlp-speculator", "medusa"])
+def test_a_head_under_the_name_of_another_kind(kind):
+    said = doctor(put(TARGET), put(HEAD, ("kind: eagle3", f"kind: {kind}")))
+    assert [line.split(" a drafter")[0] for line in said] == ["head.yaml:6:16: SC033 warning"]
 
 
 def test_a_target_that_cannot_be_read():

@@ -217,7 +217,7 @@ def test_cards_of_one_check_know_each_other(capsys):
         re.sub(r"aliases:.*\n", "", card).replace("name: l4\n", "name: l4x\n"), encoding="utf-8"
     )
     said = answered(capsys, ["check", "."])
-    assert (said.code, said.out) == (0, "3 cards: nothing found\n")
+    assert (said.code, said.out) == (0, "3 cards: nothing found; 1 note, -f json shows it\n")
 
 
 def test_a_card_that_states_too_little_says_what_to_do(capsys):

@@ -206,3 +206,15 @@ def test_bounds_are_held_however_deep():
         with pytest.raises(InputError) as caught:
             fits(broken)
         assert words in str(caught.value)
+
+
+def test_scales_of_4_bit_integers_are_bytes_of_the_files(tmp_path):
+    """A group of 32 has a scale of 16 bits; embedding, head and norms keep 16 bits."""
+    quant = {"quant_method": "awq", "bits": 4, "group_size": 32}
+    config = small(vocab_size=4000, quantization_config=quant)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    card = imported(open_source(str(path)), Wish()).card
+    narrow = sum(w.params for w in card.architecture.weights() if w.part in {"attention", "mlp"})
+    others = card.architecture.stored_params - narrow
+    assert card.stored_bytes == narrow / 2 + 2 * (narrow // 32) + 2 * others

@@ -10,7 +10,7 @@ import worlds
 
 from specplan.domain.acceptance import Alpha
 from specplan.errors import Where
-from specplan.questions.check import Seen, check
+from specplan.questions.check import Seen, check, verdict
 from specplan.questions.drift import drifted, figures, locked
 from specplan.questions.verdicts import (
     Case,
@@ -189,10 +189,18 @@ def test_the_summary_counts_everything_once():
     )
     assert answer.view.sections[0].lines[-1] == (
         "2 plans, 1 card, 1 expectation: 1 holds, 1 error besides, 1 file unreadable"
+        "; 1 note, -f json shows it"
     )
+    assert verdict(answer).endswith("1 file unreadable")
     only_cards = check(seen(others=[note], cards=3))
-    assert only_cards.view.sections[0].lines == ("3 cards: nothing found",)
+    assert only_cards.view.sections[0].lines == (
+        "3 cards: nothing found; 1 note, -f json shows it",
+    )
     assert only_cards.ok
+    assert only_cards.value.other_notes == 1
+    two = check(seen(others=[note, note], cards=1))
+    assert two.view.sections[0].lines == ("1 card: nothing found; 2 notes, -f json shows them",)
+    assert check(seen(cards=1)).view.sections[0].lines == ("1 card: nothing found",)
     assert only_cards.basis.kind == "exact"
 
 
