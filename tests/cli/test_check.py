@@ -534,7 +534,7 @@ def test_cards_found_are_checked_as_cards(capsys):
     found = [line.split()[1] for line in answer.out.splitlines()[:-1]]
     assert found == ["SC004", "SC002", "SC002", "SC040"]
     assert answer.out.splitlines()[-1] == (
-        "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 2 warnings besides"
+        "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 3 warnings besides"
     )
 
 
