@@ -81,13 +81,8 @@ def storage(
     width = hidden or (_hidden(parts) if layers else 1)
     modules = _modules(layers, width, after)
     types = [[_types(scheme, each, base) for each in (*modules, OUTSIDE)] for scheme in schemes]
-    scheme = schemes[0]
-    if any(other != types[0] for other in types[1:]):
-        notes += (f"The types are those of {SIDECAR}: quantization_config names others.",)
-    caches = dict.fromkeys(each.cache for each in schemes if each.cache)
-    if len(caches) > 1:
-        notes += (f"The cache is what {SIDECAR} asks for: quantization_config asks for another.",)
-    cache = next(iter(caches), None)
+    cache, more = _agreeing(schemes, types)
+    notes += more
     if after is not None and all(dtype is base for of in types[0][:-1] for dtype in of):
         notes += (f"The quantisation leaves this module out: it is stored in {base}.",)
         return Storage(base, basis, {}, tuple({} for _ in layers), cache, notes)
@@ -96,14 +91,21 @@ def storage(
         for each, of in zip((*modules, OUTSIDE), types[0], strict=True)
     ]
     found = assigned(typed[:-1], typed[-1], base)
-    return Storage(
-        found.dtype,
-        scheme.basis,
-        found.parts,
-        found.by_layer,
-        cache,
-        notes + scheme.notes + found.notes,
-    )
+    notes += schemes[0].notes + found.notes
+    return Storage(found.dtype, schemes[0].basis, found.parts, found.by_layer, cache, notes)
+
+
+def _agreeing(
+    schemes: Sequence[Scheme], types: Sequence[object]
+) -> tuple[Dtype | None, tuple[str, ...]]:
+    """The type asked for the cache, and where sidecar and config disagree: the first counts."""
+    notes: tuple[str, ...] = ()
+    if any(other != types[0] for other in types[1:]):
+        notes += (f"The types are those of {SIDECAR}: quantization_config names others.",)
+    caches = dict.fromkeys(each.cache for each in schemes if each.cache)
+    if len(caches) > 1:
+        notes += (f"The cache is what {SIDECAR} asks for: quantization_config asks for another.",)
+    return next(iter(caches), None), notes
 
 
 def _modules(layers: Sequence[Block], hidden: int, after: int | None) -> list[tuple[Module, ...]]:
