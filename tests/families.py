@@ -69,14 +69,14 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
         CACHED,
     ),
     "mistral": (small("mistral"), PLAIN, 2 * LAYER + TABLE, CACHED),
-    "ministral3": (small("ministral3"), PLAIN, 2 * LAYER + TABLE, CACHED),
+    "ministral3": (small("ministral3", head_dim=2), PLAIN, 2 * LAYER + TABLE, CACHED),
     "phi3": (small("phi3"), PLAIN, 2 * LAYER + TABLE, CACHED),
     "phi4": (small("phi4"), PLAIN, 2 * LAYER + TABLE, CACHED),
     "qwen2": (small("qwen2"), PLAIN + 2 * (8 + 4 + 4), 2 * LAYER + TABLE, CACHED),
     "qwen2_vl_text": (small("qwen2_vl"), PLAIN + 2 * 16, 2 * LAYER + TABLE, CACHED),
     "mimo": (small("mimo"), PLAIN + 2 * 16, 2 * LAYER + TABLE, CACHED),
-    "qwen3": (small("qwen3"), PLAIN + 2 * (2 + 2), 2 * LAYER + TABLE, CACHED),
-    "qwen3_vl_text": (small("qwen3_vl_text"), PLAIN + 2 * 4, 2 * LAYER + TABLE, CACHED),
+    "qwen3": (small("qwen3", head_dim=2), PLAIN + 2 * (2 + 2), 2 * LAYER + TABLE, CACHED),
+    "qwen3_vl_text": (small("qwen3_vl_text", head_dim=2), PLAIN + 2 * 4, 2 * LAYER + TABLE, CACHED),
     "olmo": (
         small("olmo"),
         2 * LAYER + 2 * TABLE,
@@ -220,14 +220,14 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
         CACHED,
     ),
     "gpt_oss": (
-        small("gpt_oss", num_local_experts=4, num_experts_per_tok=2, sliding_window=4),
+        small("gpt_oss", head_dim=2, num_local_experts=4, num_experts_per_tok=2, sliding_window=4),
         # Biases of projections, experts and router; a sink for each head.
         2 * (ATTENTION + 24 + 4 + 4 * (MLP + 16 + 16 + 8) + ROUTER + 4 + 2 * NORM) + UNTIED,
         2 * (ATTENTION + 2 * MLP + ROUTER) + TABLE,
         CACHED,
     ),
     "minimax_m2": (
-        small("minimax_m2", num_local_experts=4, num_experts_per_tok=2),
+        small("minimax_m2", head_dim=2, num_local_experts=4, num_experts_per_tok=2),
         2 * (ATTENTION + 8 + 4 + 4 * MLP + ROUTER + 4 + 2 * NORM) + UNTIED,
         2 * (ATTENTION + 2 * MLP + ROUTER) + TABLE,
         CACHED,
@@ -260,6 +260,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "llama4_text": (
         small(
             "llama4_text",
+            head_dim=2,
             num_local_experts=4,
             num_experts_per_tok=1,
             intermediate_size=6,
@@ -271,14 +272,14 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
         CACHED,
     ),
     "qwen3_next": (
-        small("qwen3_next", **HYBRID, full_attention_interval=2),
+        small("qwen3_next", head_dim=2, **HYBRID, full_attention_interval=2),
         # A gate as wide as the queries; decay and step of each value head, norm of a value.
         (DELTA + 2 * 4 + 3) + (ATTENTION + Q + 4) + 2 * (MLP + 2 * NORM) + UNTIED,
         DELTA + ATTENTION + Q + 2 * MLP + TABLE,
         2 * (2 + 2),
     ),
     "qwen3_5_text": (
-        small("qwen3_5", **HYBRID, layer_types=["full_attention", "linear_attention"]),
+        small("qwen3_5", head_dim=2, **HYBRID, layer_types=["full_attention", "linear_attention"]),
         (DELTA + 2 * 4 + 3) + (ATTENTION + Q + 4) + 2 * (MLP + 2 * NORM) + UNTIED,
         DELTA + ATTENTION + Q + 2 * MLP + TABLE,
         2 * (2 + 2),
@@ -286,6 +287,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "qwen3_5_moe_text": (
         small(
             "qwen3_5_moe",
+            head_dim=2,
             **HYBRID,
             **MOE,
             shared_expert_intermediate_size=5,
@@ -301,6 +303,7 @@ CASES: dict[str, tuple[dict[str, Any], int, int, int]] = {
     "nemotron_h": (
         small(
             "nemotron_h",
+            head_dim=2,
             **MAMBA,
             n_routed_experts=4,
             num_experts_per_tok=2,

@@ -48,3 +48,28 @@ def drafters_of(
     found = [*drafting(entry for entry in catalogue.entries("models").values() if told(entry))]
     changed = (entry for entry, known in catalogue.known(Model) if known is None)
     return found or [*drafting(changed)]
+
+
+def kindred_of(
+    catalogue: Catalogue, target: Model, wanted: Callable[[str, str], bool]
+) -> list[tuple[Loaded[Model], str]]:
+    """The heads that are `wanted` and trained for other models of the target's family and width,
+    with the name of the first such model.
+    """
+    found: dict[str, tuple[Loaded[Model], str]] = {}
+    for entry, known in catalogue.known(Model):
+        if known is not None and known.row.get("family") != target.family:
+            continue
+        with suppress(SpecplanError):
+            other = catalogue.read(entry, Model).card
+            if other.name != target.name and _alike(other, target):
+                for head in drafters_of(catalogue, other, wanted):
+                    found.setdefault(head.card.name, (head, other.name))
+    return [*found.values()]
+
+
+def _alike(one: Model, other: Model) -> bool:
+    """Whether both are of a family and as wide."""
+    own, there = one.architecture, other.architecture
+    same = own is not None and there is not None and own.hidden == there.hidden
+    return same and one.family == other.family

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from specplan.catalogue.agree import agree
 from specplan.catalogue.compose import MAX_BYTES
-from specplan.catalogue.drafters import drafters_of
+from specplan.catalogue.drafters import drafters_of, kindred_of
 from specplan.catalogue.folders import (
     PACKAGED,
     SUFFIXES,
@@ -114,6 +114,12 @@ class Catalogue:
     def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
         """The heads trained for the target of which the kind and the family are `wanted`."""
         return drafters_of(self, target, wanted)
+
+    def kindred(
+        self, target: Model, wanted: Callable[[str, str], bool]
+    ) -> list[tuple[Loaded[Model], str]]:
+        """The same of other models of its family and width, with the name of one of them."""
+        return kindred_of(self, target, wanted)
 
     def every(self, cls: type[Card]) -> list[Loaded[Card]]:
         """All cards of a class by name that can be read."""

@@ -67,6 +67,12 @@ class Library:
         """The heads trained for the target of which the kind and the family are `wanted`."""
         return self.catalogue.drafters(target, wanted)
 
+    def kindred(
+        self, target: Model, wanted: Callable[[str, str], bool]
+    ) -> list[tuple[Loaded[Model], str]]:
+        """The same of other models of its family and width, with the name of one of them."""
+        return self.catalogue.kindred(target, wanted)
+
 
 def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
     """The plan as a case, and what is to be said of the cards that it uses."""

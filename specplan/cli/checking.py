@@ -23,12 +23,12 @@ from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.resolve import AnyLoaded
 from specplan.domain.bands import Bands
 from specplan.domain.measurement import HeldOut
-from specplan.errors import InputError, SpecplanError, Where, unknown
+from specplan.errors import InputError, Refused, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
 from specplan.questions.verdicts import Judged, Outcome, judged
 from specplan.rules import Finding
 from specplan.rules.cards import check_card
-from specplan.rules.plans import UNREADABLE
+from specplan.rules.plans import REFUSED, UNREADABLE
 from specplan.rules.registry import RULES
 from specplan.visible import visible
 
@@ -122,14 +122,16 @@ def checking(paths: Sequence[Path], catalogue: Catalogue, today: date | None = N
 
 
 def unreadable(error: SpecplanError, head: Where) -> Outcome:
-    """SP101 at the place that the error knows, or at the head of the file."""
+    """SP101, or SP107 of what has no answer, at the place that the error knows, or at the head of
+    the file.
+    """
     known = error.where is not None and (error.where.line or not head.name)
     where = error.where if known and error.where else head
     said = str(error).removeprefix(f"{error.where}: ")
     if where.name != head.name and head.name:
         said += f" (for {head.name})"
-    finding = Finding(UNREADABLE.id, UNREADABLE.level, said)
-    return Outcome(finding=finding, where=where, name=UNREADABLE.title)
+    rule = REFUSED if isinstance(error, Refused) else UNREADABLE
+    return Outcome(finding=Finding(rule.id, rule.level, said), where=where, name=rule.title)
 
 
 def _kind(document: Document) -> str:

@@ -132,7 +132,7 @@ def check(
     if format_name(out, _usual_format()) == "github":  # a log without findings needs a verdict too
         notes.append(verdict(answer))
     code = show(replace(answer, notes=tuple(notes)), out, auto=_usual_format())
-    unread = any(outcome.unreadable for outcome in found.others)
+    unread = any(outcome.unreadable or outcome.refused for outcome in found.others)
     return 2 if planless or unread else code
 
 

@@ -176,11 +176,12 @@ def _unfit(card: Model, target: Model) -> tuple[str, ...]:
 
 def _report(folder: str, catalogue: Catalogue, out: Out) -> int:
     from specplan.cli.show import show
-    from specplan.importers.report import reports
+    from specplan.importers.report import INDEX, reports
     from specplan.questions.imports import report_answer
     from specplan.visible import visible
 
     path, where = Path(folder), Where("--report")
+    refuse_source(out, path / INDEX)  # and the configs beside it
     shown = visible(folder, 200)
     with placed(where):
         if not path.is_dir():

@@ -19,8 +19,8 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError, Where
 from specplan.rules import Finding
-from specplan.rules.beside import Figures, doubled, figures_of, twins
-from specplan.rules.drafters import no_target, shorter, targetless, unfit, untargeted
+from specplan.rules.beside import Figures, doubled, figures_of, twins, unlike
+from specplan.rules.drafters import longer, no_target, shorter, targetless, unfit, untargeted
 from specplan.rules.lent import lacking, named, strangers, unfollowed
 from specplan.rules.names import Called, Card, answering, check_aliases
 
@@ -59,6 +59,7 @@ class Kin:
         else:
             yield from twins(card, self._alike(card))
             yield from doubled(card, self._figures)
+            yield from unlike(card, self._figures)
 
     def _lent(self, loaded: AnyLoaded) -> Iterator[Finding]:
         """Of an engine: its accelerators, and the engine that it follows."""
@@ -86,7 +87,7 @@ class Kin:
                 yield untargeted(number, name, error)
             else:
                 wrong = tuple(no_target(number, card, target.card))
-                yield from wrong or (*unfit(card, target.card), *shorter(card, target.card))
+                yield from wrong or _pair(card, target.card)
 
     def _lender(self, name: str, where: Where) -> Loaded[Engine]:
         """The card of an engine that is followed."""
@@ -136,7 +137,7 @@ class Kin:
 
 def _noted(row: Mapping[str, Scalar], name: str, *, trusted: bool) -> Figures | None:
     """The figures of an accelerator as an index tells them, if it does."""
-    stated = {key: row.get(key) for key in ("bandwidth", "memory", *_RATES)}
+    stated = {key: row.get(key) for key in ("bandwidth", "memory", "link", *_RATES)}
     known = {key: float(v) for key, v in stated.items() if isinstance(v, int | float) and v > 0}
     if not {"bandwidth", "memory"} <= known.keys():
         return None
@@ -145,9 +146,17 @@ def _noted(row: Mapping[str, Scalar], name: str, *, trusted: bool) -> Figures | 
         vendor=str(row.get("vendor")),
         bandwidth=known["bandwidth"],
         memory=known["memory"],
+        link=known.get("link"),
         rates={dtype: known[key] for key, dtype in _RATES.items() if key in known},
         trusted=trusted,
     )
+
+
+def _pair(draft: Model, target: Model) -> Iterator[Finding]:
+    """What speaks against the drafter for that target."""
+    yield from unfit(draft, target)
+    yield from shorter(draft, target)
+    yield from longer(draft, target)
 
 
 def _as(loaded: AnyLoaded, cls: type[Kind]) -> Loaded[Kind] | None:

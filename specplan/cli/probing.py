@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +17,7 @@ from specplan.cli import complete
 from specplan.cli.made import Force, card_file, card_name, put, text_of
 from specplan.cli.options import Out
 from specplan.cli.values import number
-from specplan.errors import UsageError, Where, placed
+from specplan.errors import SpecplanError, UsageError, Where, placed
 
 if TYPE_CHECKING:
     from specplan.domain.hardware import Hardware
@@ -37,7 +39,7 @@ Name = Annotated[
     ),
 ]
 Device = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--device",
         metavar="DEVICE",
@@ -54,7 +56,7 @@ Seconds = Annotated[
 def hardware_probe(
     *,
     name: Name = None,
-    device: Device = "",
+    device: Device = None,
     seconds: Seconds = SECONDS,
     force: Force = False,
     out: Out,
@@ -78,6 +80,7 @@ def hardware_probe(
     card = _measured(called, device, seconds, out)
     assert card.measured is not None  # noqa: S101 - just measured
     answer = probed(card, card.measured)
+    answer = replace(answer, notes=(*answer.notes, *_clash(card.name, path)))
     saved = f"the card is found in a file of its name, {card.name}.yaml"
     aside = (summary(card.measured), *answer.notes, saved)
     return put(answer, text_of(card, "what was measured"), path, out, aside=aside)
@@ -93,21 +96,41 @@ def _try_format(out: Out) -> None:
     renderer(format_name(out))(unmeasured(), nowhere, look(out, nowhere))
 
 
-def _measured(name: str, device: str, seconds: float, out: Out) -> Hardware:
+def _measured(name: str, device: str | None, seconds: float, out: Out) -> Hardware:
     """The card of this machine, with reasons for what the rules would doubt of it."""
     from specplan import __version__
     from specplan.importers.probe.bench import measure
     from specplan.importers.probe.card import card_of, device_name
-    from specplan.importers.probe.choose import bench_of
+    from specplan.importers.probe.choose import DEVICES, bench_of
     from specplan.rules.cards import check_hardware
 
-    with placed(Where("--device")) if device else nullcontext():
-        bench = bench_of(device)
+    with placed(Where("--device")) if device is not None else nullcontext():
+        if device == "":
+            raise UsageError("unknown device ''", expected=DEVICES)
+        bench = bench_of(device or "")
     with _watching(seconds, out) as watch:
         measured = measure(bench, seconds, watch=watch)
     card = card_of(measured, bench.machine, name or device_name(bench.machine), __version__)
     doubted = [finding.rule for finding in check_hardware(card) if finding.level == "warning"]
     return replace(card, accept=dict.fromkeys(doubted, MEASURED_SO))
+
+
+def _clash(name: str, path: Path | None) -> Iterator[str]:
+    """A card of the catalogue that answers to the name."""
+    from specplan.cli.scenario import load
+
+    catalogue = load()
+    entry = catalogue.entries("hardware").get(name)
+    if entry and path and os.path.realpath(str(entry.file)) == os.path.realpath(path):
+        entry = entry.hides
+    another = "another file name" if path else "--name"
+    if entry is not None:
+        yield f"the catalogue has an accelerator of that name, {name}: {another} gives another"
+        return
+    with suppress(SpecplanError):
+        other = catalogue.hardware(name).card.name
+        if other != name:
+            yield f"{name} is another name of {other} (SC004): {another} gives another"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import Loaded
 from specplan.cli import grammar
-from specplan.cli.kinds import only_one
+from specplan.cli.kinds import Heads, meant, only_one
 from specplan.cli.planned import Given
 from specplan.domain.bands import like
 from specplan.domain.card import Dtype
@@ -34,7 +34,7 @@ AnyLoaded = Loaded[Model] | Loaded[Hardware] | Loaded[Engine]
 MOST_SETUPS = 10_000
 
 
-class Cards(Protocol):
+class Cards(Heads, Protocol):
     """Where names become cards: a catalogue, or one that remembers what it gave."""
 
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
@@ -45,9 +45,6 @@ class Cards(Protocol):
 
     def engine(self, name: str, where: Where | None = None) -> Loaded[Engine]:
         """The engine of that name, alias or path."""
-
-    def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
-        """The heads trained for the target of which kind and family are wanted."""
 
 
 @dataclass(slots=True)
@@ -202,13 +199,15 @@ class Resolver:
             self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
             return drafter
         if kind.lower() in WAYS and not argument:
-            name = only_one(kind.lower(), self.targets, self.catalogue.drafters, where)
+            name = only_one(kind.lower(), self.targets, self.catalogue, where)
         try:
             model = self._model(name, "draft", where)
             with placed(where):
                 return drafter_of(model)
         except UnknownName as error:
-            if not error.hint.startswith("did you mean"):
+            if way := meant(name):
+                error.expected, error.hint = "", f"did you mean the kind '{way}'?"
+            elif not error.hint.startswith("did you mean"):
                 error.hint = "a drafter without a card is ratio:0.05, its cost in target steps"
             raise
 

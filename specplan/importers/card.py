@@ -12,6 +12,7 @@ from specplan.domain.layers import Block
 from specplan.domain.model import Model
 from specplan.errors import InputError, Where
 from specplan.importers.bounds import fits
+from specplan.importers.checkpoint import agrees
 from specplan.importers.context import Longest, longest
 from specplan.importers.figures import copies, extras, figures, read_from
 from specplan.importers.ggml_storage import gguf_storage
@@ -21,7 +22,7 @@ from specplan.importers.hf import Config, described, drafting_layer, plain_name,
 from specplan.importers.keys import Keys
 from specplan.importers.layered import inner_of
 from specplan.importers.quantised import SIDECAR, Storage, storage
-from specplan.importers.scales import scale_params, with_scales
+from specplan.importers.scales import integer_scales, scale_params, with_scales
 from specplan.importers.shape import Shape
 from specplan.importers.source import Foreign
 from specplan.importers.tensor import stored
@@ -91,6 +92,8 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
     shape = shape_of(config)
     if wish.mtp:
         return _module(foreign, wish, config, shape)
+    if foreign.kind != "gguf":  # whose reader holds its header to its tensors
+        agrees(shape, foreign.tensors)
     kept = _storage(foreign, shape)
     whole = replace(shape, layers=_stored_layers(shape.layers, kept))
     seen = _context(foreign, config)
@@ -107,9 +110,11 @@ def _model(foreign: Foreign, wish: Wish) -> Imported:
         notes=(*config.keys.notes, *_said(shape, config), *seen.notes, *_stored(kept)),
     )
     scales = scale_params(card, foreign.config)
+    if kept.groups:
+        scales = integer_scales(card, kept.groups) or 0
     beyond = tuple(extras(shape, scales))
     if not foreign.tensors:
-        card = with_scales(card, scales)
+        card = with_scales(card, kept.groups)
     return _finished(foreign, card, config, kept, beyond, towered=shape.tower)
 
 

@@ -196,7 +196,7 @@ SMALL = {
     "vocab_size": 32_000,
 }
 LLAMA = {**SMALL, "intermediate_size": 11_008}
-MISTRAL = {**SMALL, "intermediate_size": 14_336, "num_key_value_heads": 8}
+MISTRAL = {**SMALL, "intermediate_size": 14_336}
 
 DENSE: dict[str, Builder] = {
     "llama": Dense(name="LlamaConfig", bias_key=True, defaults=LLAMA),

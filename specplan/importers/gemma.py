@@ -28,20 +28,12 @@ GEMMA3 = {
     "intermediate_size": 9216,
     "num_hidden_layers": 26,
     "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "head_dim": 256,
     "sliding_window": 4096,
 }
 
 
-# What the older classes have for heads where a file is silent.
-GEMMA1 = {"num_key_value_heads": 16, "head_dim": 256}
-GEMMA2 = {"num_key_value_heads": 4, "head_dim": 256}
-
-
 def gemma(keys: Keys) -> Shape:
     """The first: plain layers, heads of 256."""
-    keys = keys.over(GEMMA1, "default of GemmaConfig")
     hidden, vocab, tied = base(keys, tied=True, family="GemmaConfig")
     layer = Block(repeat=1, attention=grouped(keys, hidden), mlp=mlp(keys))
     layers = [layer] * depth(keys)
@@ -50,7 +42,6 @@ def gemma(keys: Keys) -> Shape:
 
 def gemma2(keys: Keys) -> Shape:
     """Every other layer slides, the first one too."""
-    keys = keys.over(GEMMA2, "default of Gemma2Config")
     hidden, vocab, tied = base(keys, tied=True, family="Gemma2Config")
     attention = grouped(keys, hidden)
     count = depth(keys)

@@ -62,6 +62,7 @@ def as_config(header: Header, path: Path) -> Config:
     if arch != "deepseek2":
         config |= _heads(keys, heads, hidden)
     _complete(keys, blocks)
+    _feed(keys)
     config |= FAMILIES[arch](keys)
     return config
 
@@ -123,12 +124,42 @@ def _heads(keys: Keys, heads: int, hidden: int) -> Config:
     if keys.maybe("attention.value_length") not in {None, size}:
         raise keys.refused("keys and values differ in length")
     for name, count in (("attn_q.weight", heads), ("attn_k.weight", kv_heads)):
-        for tensor, shape in keys.shapes.items():
-            if tensor.endswith(f".{name}") and shape[:1] != (count * size,):
-                what = f"{visible(tensor, 80)} has {shape[0] if shape else 0} rows"
-                expected = f"{count} heads of {size}"
-                raise InputError(what, where=place(keys.path), expected=expected)
+        _held(keys, name, (None, count * size, None), f"{count} heads of {size}")
     return {"num_key_value_heads": kv_heads, "head_dim": size}
+
+
+def _feed(keys: Keys) -> None:
+    """The feed-forward and the experts must be as wide, and as many, as the header says."""
+    width = keys.maybe("feed_forward_length") or None
+    narrow = keys.maybe("expert_feed_forward_length") or None
+    count = keys.maybe("expert_count") or None
+    says = f"a feed-forward of {width}"
+    # Phi-3 stores gate and up in one tensor.
+    fused = keys.arch == "phi3" and not keys.has("ffn_gate.weight")
+    whole = 2 * width if width and fused else width
+    _held(keys, "ffn_up.weight", (None, whole, None), says)
+    _held(keys, "ffn_gate.weight", (None, width, None), says)
+    _held(keys, "ffn_down.weight", (None, None, width), says)
+    one = narrow or (width if keys.arch == "llama" else None)
+    says = f"{count} experts" + (f" of {one}" if one else "")
+    _held(keys, "ffn_up_exps.weight", (count, one, None), says)
+    _held(keys, "ffn_gate_exps.weight", (count, one, None), says)
+    _held(keys, "ffn_down_exps.weight", (count, None, one), says)
+    _held(keys, "ffn_gate_inp.weight", (None, count, None), says)
+
+
+def _held(
+    keys: Keys, name: str, sizes: tuple[int | None, int | None, int | None], says: str
+) -> None:
+    """Refuses a tensor of any layer whose matrices, rows or columns are not these (None: any)."""
+    for tensor, shape in keys.shapes.items():
+        if not tensor.endswith(f".{name}"):
+            continue
+        found = (None,) * (3 - len(shape)) + shape if len(shape) <= 3 else shape
+        for what, due, size in zip(("matrices", "rows", "columns"), sizes, found, strict=False):
+            if due is not None and size != due:
+                shown = f"{visible(tensor, 80)} has {size or 0} {what}"
+                raise InputError(shown, where=place(keys.path), expected=says)
 
 
 def _complete(keys: Keys, blocks: int) -> None:

@@ -13,6 +13,16 @@ from specplan.importers.tensor import Stored
 CLOSE = 0.005  # of a count: what a checkpoint may lack and still be the model of its config
 WIDE = {"F32": Dtype.FP32, "BF16": Dtype.BF16, "F16": Dtype.FP16}
 """Types of weights that are stored one by one."""
+_FOURS = ("U8", "I8", "F4")
+PACKED = {
+    Dtype.FP8: ("F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ"),
+    Dtype.INT8: ("I8", "U8", "I32"),
+    Dtype.INT4: ("I32", "U8", "I8"),
+    Dtype.NVFP4: _FOURS,
+    Dtype.MXFP4: _FOURS,
+}
+"""Types in which files store quantised weights, two or eight to an element where they are packed.
+"""
 
 
 def held_to(card: Model, sums: Sequence[Stored]) -> Model:
@@ -27,6 +37,7 @@ def held_to(card: Model, sums: Sequence[Stored]) -> Model:
             hint="the weights of another checkpoint lie beside this config",
         )
     if narrow:
+        _quantised(card, sums)
         return card
     _complete(card, sum(each.elements for each in sums))
     dtype = WIDE.get(most)
@@ -37,6 +48,30 @@ def held_to(card: Model, sums: Sequence[Stored]) -> Model:
         return card
     note = f"The config says {card.dtype} and the weights are stored as {dtype}, which counts."
     return replace(card, dtype=dtype, notes=(*card.notes, note))
+
+
+def _quantised(card: Model, sums: Sequence[Stored]) -> None:
+    """Refuses files without at least half of what the card stores in its type: modules that differ
+    from most of their part are counted as it is.
+    """
+    arch = card.architecture
+    kept = PACKED.get(card.dtype)
+    if arch is None or kept is None:
+        return
+    held = sum(each.bytes for each in sums if each.dtype in kept)
+    due = sum(
+        weights.params
+        for weights in arch.weights()
+        if card.part_dtype(weights.part, card.dtype, weights.block) is card.dtype
+    )
+    bits = 8 if card.dtype in {Dtype.FP8, Dtype.INT8} else 4
+    if held < due * bits / 16:
+        raise InputError(
+            f"the config says {card.dtype} and the files hold {held:,} bytes in types that store "
+            f"it, of {due * bits // 8:,}",
+            expected=", ".join(kept),
+            hint="weights are missing, or are those of another checkpoint",
+        )
 
 
 def _complete(card: Model, elements: int) -> None:

@@ -9,7 +9,7 @@ from specplan.domain.heads import Drafts, Kind, MedusaHeads, MlpSpeculator
 from specplan.domain.model import Model
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
-from specplan.importers.layered import LAYERED, Head, inner_of
+from specplan.importers.layered import LAYERED, Head, inner_of, joined
 
 # Class names say what a config's other keys leave open; the first that is found counts.
 CLASSES: tuple[tuple[str, Kind | str], ...] = (
@@ -61,7 +61,22 @@ def head_of(keys: Keys, kind: str, target: Model | None) -> Head:
     if kind == "mlp-speculator":
         return _speculator(keys, target)
     made = LAYERED[kind](keys, inner_of(keys))
+    if kind == "block" and target is not None:
+        _reaches(keys, target)
     return replace(made, drafts=replace(made.drafts, targets=_names(target)))
+
+
+def _reaches(keys: Keys, target: Model) -> None:
+    """Refuses a block drafter that joins states of layers which its target does not have."""
+    arch = target.architecture
+    layers = sum(block.repeat for block in arch.blocks) if arch else None
+    for number in joined(keys):
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise keys.wrong("target_layer_ids", number, "numbers of layers")
+        if layers is not None and number >= layers:
+            what = f"target_layer_ids names layer {number:,}"
+            expected = f"at most {layers - 1}, as {target.name} has {layers} layers"
+            raise InputError(what, expected=expected, hint="name the target it was trained for")
 
 
 def _medusa(keys: Keys, target: Model | None) -> Head:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from specplan.domain.architecture import Architecture
 from specplan.errors import InputError
 from specplan.importers.deep import DEEP
+from specplan.importers.defaults import with_defaults
 from specplan.importers.dense import DENSE
 from specplan.importers.gemma import GEMMA
 from specplan.importers.hybrid import HYBRID
@@ -137,6 +138,9 @@ def shape_of(config: Config) -> Shape:
         raise InputError(ENCODER)
     if kind in REFUSED:
         raise InputError(f"model_type {kind}: {REFUSED[kind]}")
+    ways = keys.get("use_bidirectional_attention")  # "vision" is of images alone
+    if ways is True or ways == "all":
+        raise InputError(f"{keys.prefix}use_bidirectional_attention: {ONLY_ENCODER}")
     builder = FAMILIES.get(kind)
     if builder is None:
         if not kind:
@@ -147,7 +151,7 @@ def shape_of(config: Config) -> Shape:
             f"model_type '{shown}' is not known: its layers may hold what no key names",
             hint="write its card by hand (models/README.md), or ask for the family",
         )
-    shape = builder(keys)
+    shape = builder(with_defaults(keys, kind))
     refuse_unread(keys, kind)
     # A family that comes with an encoder also has text models without: their type says so.
     return replace(shape, tower=config.tower or (shape.tower and config.wrapped))

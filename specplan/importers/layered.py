@@ -9,6 +9,7 @@ from specplan.domain.architecture import Architecture
 from specplan.domain.heads import Drafts, MedusaHeads, MlpSpeculator
 from specplan.domain.layers import Block
 from specplan.errors import InputError
+from specplan.importers.defaults import with_defaults
 from specplan.importers.keys import Keys
 from specplan.importers.shape import EXPERTS, deep_experts, experts, grouped, latent, merged, mlp
 
@@ -50,7 +51,7 @@ def _eagle(keys: Keys, inner: Keys) -> Head:
     else:
         biased = inner.flag("bias", default=True, why="as EAGLE's code has it")
     qwen2 = inner.text("model_type") == "qwen2"
-    attention = grouped(inner, hidden, qkv_bias=inner.flag("qkv_bias", default=qwen2))
+    attention = grouped(_heads(inner), hidden, qkv_bias=inner.flag("qkv_bias", default=qwen2))
     normed = keys.flag("layernorms", default=False)
     layer = Block(repeat=1, attention=attention, mlp=mlp(inner), norms=1 + normed)
     arch = Architecture(
@@ -146,11 +147,11 @@ def _block(keys: Keys, inner: Keys) -> Head:
     detail = keys.within("dflash_config") if keys.has("dflash_config") else keys
     if detail.text("attention_mode", "gqa") != "gqa" or inner.has("kv_lora_rank"):
         raise InputError("a block drafter with latent attention is not modelled")
-    fused = len(detail.items("target_layer_ids") or keys.items("target_layer_ids") or ())
+    fused = len(joined(keys))
     if not fused:
         raise InputError("no target_layer_ids", expected="the layers whose states it joins")
     count = inner.integer("num_hidden_layers")
-    attention = grouped(inner, hidden, qk_norm=inner.text("model_type").startswith("qwen3"))
+    attention = grouped(_heads(inner), hidden, qk_norm=inner.text("model_type").startswith("qwen3"))
     layer = Block(repeat=count, attention=attention, mlp=mlp(inner))
     markov = detail.maybe("markov_rank")
     size = keys.integer("block_size")
@@ -171,6 +172,17 @@ def _block(keys: Keys, inner: Keys) -> Head:
     return Head(drafts=Drafts(kind="block", proposes=proposed), architecture=arch)
 
 
+def _heads(inner: Keys) -> Keys:
+    """The keys with what the class of the head's layers has for KV heads and head_dim."""
+    return with_defaults(inner, inner.text("model_type"))
+
+
+def joined(keys: Keys) -> list[object]:
+    """Layers of the target whose states a block drafter joins, counted from 0."""
+    detail = keys.within("dflash_config") if keys.has("dflash_config") else keys
+    return list(detail.items("target_layer_ids") or keys.items("target_layer_ids") or ())
+
+
 def _layer(inner: Keys, hidden: int, *, inputs: int, norms: int, sparse: bool = True) -> Block:
     """The layer of a head, with whatever its config gives it: latent attention, experts."""
     qwen3 = inner.text("model_type").startswith("qwen3")
@@ -185,7 +197,7 @@ def _layer(inner: Keys, hidden: int, *, inputs: int, norms: int, sparse: bool = 
         return Block(repeat=1, latent=mixer, norms=norms, **feed)  # type: ignore[arg-type]
     gated = inner.text("model_type").startswith(("qwen3_next", "qwen3_5"))
     attention = grouped(
-        inner,
+        _heads(inner),
         hidden,
         inputs=inputs,
         qkv_bias=inputs == 1 and inner.text("model_type").startswith(BIASED),

@@ -104,6 +104,7 @@ def chatglm(keys: Keys) -> Shape:
         head_dim=keys.integer("head_dim"),
         qkv_bias=keys.flag("add_qkv_bias", default=False)
         or keys.flag("add_bias_linear", default=False),
+        out_bias=keys.flag("add_bias_linear", default=False),
     )
     feed = mlp(keys, "ffn_hidden_size", bias=keys.flag("add_bias_linear", default=False))
     layer = Block(repeat=1, attention=attention, mlp=feed)

@@ -67,12 +67,13 @@ are no linear layers, and lists leave out those that are.
 @dataclass(frozen=True, slots=True)
 class Group:
     """A type (None: only activations are quantised), the modules and the whole parts that have
-    it.
+    it, and how many weights share a scale, if a file says.
     """
 
     dtype: Dtype | None
     names: Names
     parts: tuple[Part, ...]
+    size: int | None = None
 
 
 def texts(entries: Sequence[object], name: str) -> list[str]:
@@ -103,16 +104,23 @@ def groups(quant: Keys, form: str) -> tuple[Group, ...]:
 def _groups(all_of: Keys, form: str) -> Iterator[Group]:
     for name in all_of.data:
         group = inside(all_of, name)
-        dtype = None
+        dtype = size = None
         if group.has("weights"):
-            dtype = _weights(group.within("weights"), group.text("format", form))
+            weights = group.within("weights")
+            dtype, size = _weights(weights, group.text("format", form)), group_size(weights)
         targets = group.items("targets")
         if targets is None:
             targets = ("Linear",)
         found = texts(targets, f"{group.prefix}targets")
         named = [text for text in found if not _is_class(text)]
         parts = [part for text in found if _is_class(text) for part in _class(text, group)]
-        yield Group(dtype, names_in(named), tuple(dict.fromkeys(parts)))
+        yield Group(dtype, names_in(named), tuple(dict.fromkeys(parts)), size)
+
+
+def group_size(quant: Keys) -> int | None:
+    """How many weights share a scale, where the file says; None where each row has one."""
+    size = quant.data.get("group_size")
+    return size if isinstance(size, int) and size > 1 else None
 
 
 def _weights(weights: Keys, form: str) -> Dtype:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -83,6 +83,24 @@ def assigned(layers: Sequence[Sequence[Typed]], outside: Sequence[Typed], base: 
     by_layer = tuple(_differing(taken, dtype, ({}, parts)) for taken in wanted[:-1])
     having = Counter(part for taken in wanted for part in taken)
     return Assigned(dtype, parts, by_layer, tuple(_notes(cases, having)))
+
+
+def group_sizes(
+    all_of: Sequence[Sequence[Typed]], size_of: Callable[[Module], int | None]
+) -> dict[Part, int | None]:
+    """The weights of 4-bit integers that share a scale, by part: None where each row has one, 0
+    where modules of a part differ in that or in their type.
+    """
+    found: dict[Part, set[int | None]] = {}
+    for typed in all_of:
+        for part, modules in _by_part(typed).items():
+            total = sum(module.params for module, _ in modules)
+            counted = [pair for pair in modules if pair[0].params >= NEGLIGIBLE * total]
+            types = {dtype for _, dtype in counted}
+            if Dtype.INT4 in types:
+                sizes = {size_of(module) for module, _ in counted} if len(types) == 1 else {0}
+                found.setdefault(part, set()).update(sizes)
+    return {part: next(iter(sizes)) if len(sizes) == 1 else 0 for part, sizes in found.items()}
 
 
 def _by_part(typed: Sequence[Typed]) -> dict[Part, list[Typed]]:

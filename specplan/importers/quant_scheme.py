@@ -14,7 +14,14 @@ from specplan.domain.card import Dtype
 from specplan.domain.layers import Part
 from specplan.errors import InputError
 from specplan.importers.keys import Keys
-from specplan.importers.quant_groups import Group, cache_type, groups, inside, texts
+from specplan.importers.quant_groups import (
+    Group,
+    cache_type,
+    group_size,
+    groups,
+    inside,
+    texts,
+)
 from specplan.importers.quant_match import Names, names_in
 from specplan.importers.quant_modules import Module
 from specplan.visible import visible
@@ -62,13 +69,16 @@ _INTEGERS = {4: Dtype.INT4, 8: Dtype.INT8}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheme:
     """Types by module: none where `ignore` names it, else that of the first list that does, else
-    that of its part if it is linear. `cache` is the type asked for the cache, `basis` the words
+    that of its part if it is linear. `sizes` and `named_sizes` say how many weights
+    share a scale, for the same. `cache` is the type asked for the cache, `basis` the words
     and key that all this is from.
     """
 
     basis: str
     broad: Mapping[Part, Dtype] = field(default_factory=dict)
     named: tuple[tuple[Names, Dtype | None], ...] = ()
+    sizes: Mapping[Part, int | None] = field(default_factory=dict)
+    named_sizes: tuple[int | None, ...] = ()
     ignore: Names = field(default_factory=Names)
     cache: Dtype | None = None
     notes: tuple[str, ...] = ()
@@ -81,6 +91,13 @@ class Scheme:
             if names.hits(module):
                 return dtype
         return self.broad.get(module.part) if module.linear else None
+
+    def size_of(self, module: Module) -> int | None:
+        """How many of its weights share a scale, where the file says."""
+        for (names, _), size in zip(self.named, self.named_sizes, strict=False):
+            if names.hits(module):
+                return size
+        return self.sizes.get(module.part)
 
 
 def scheme_of(quant: Keys, *, tied: bool) -> Scheme:
@@ -153,17 +170,22 @@ def _integer(quant: Keys) -> Scheme:
     head = {Part.HEAD: dtype} if quant.flag("lm_head", default=False) else {}
     dynamic = quant.within("dynamic") if quant.has("dynamic") else Keys({})
     left = [f"re:{key[2:]}" for key in dynamic.data if key.startswith("-:")]
-    changed = []
+    changed: list[tuple[Names, Dtype | None]] = []
+    changed_sizes: list[int | None] = []
+    size = group_size(quant)
     for key in dynamic.data:
         changes = None if key.startswith("-:") else inside(dynamic, key)
-        if changes and changes.has("bits"):
+        if changes and (changes.has("bits") or changes.has("group_size")):
             names = names_in([f"re:{key.removeprefix('+:')}"])
-            changed.append((names, _bits(changes, "bits")))
+            changed.append((names, _bits(changes, "bits") if changes.has("bits") else dtype))
+            changed_sizes.append(group_size(changes) if changes.has("group_size") else size)
     kept = listed(quant, "modules_to_not_convert")
     return Scheme(
         basis=f"{dtype}: {quant.prefix}bits ({quant.text('quant_method').lower()})",
         broad={**dict.fromkeys(_LAYERS, dtype), **head},
         named=((names_in(left), None), *changed),
+        sizes=dict.fromkeys((*_LAYERS, Part.HEAD), size),
+        named_sizes=(None, *changed_sizes),
         ignore=kept,
     )
 
@@ -183,14 +205,18 @@ def _compressed(quant: Keys) -> Scheme:
 def _grouped(quant: Keys, found: tuple[Group, ...], ignore: Names, tool: str) -> Scheme:
     """A group's own names come before the classes of any."""
     broad: dict[Part, Dtype] = {}
+    sizes: dict[Part, int | None] = {}
     for group in found:
         if group.dtype:
             broad = {**dict.fromkeys(group.parts, group.dtype), **broad}
+            sizes = {**dict.fromkeys(group.parts, group.size), **sizes}
     types = dict.fromkeys(str(group.dtype) for group in found if group.dtype)
     return Scheme(
         basis=f"{', '.join(types) or 'nothing'}: {quant.prefix}config_groups ({tool})",
         broad=broad,
         named=tuple((group.names, group.dtype) for group in found if group.names),
+        sizes=sizes,
+        named_sizes=tuple(group.size for group in found if group.names),
         ignore=ignore,
         cache=cache_type(quant),
     )
@@ -218,6 +244,7 @@ def _modelopt(quant: Keys) -> Scheme:
         basis=basis,
         # Without a list the tool's own defaults hold, which leave the head out.
         broad=dict.fromkeys((*_LAYERS, Part.HEAD) if ignore else _LAYERS, dtype),
+        sizes=dict.fromkeys((*_LAYERS, Part.HEAD), group_size(quant)),
         ignore=ignore,
         cache=cache_type(quant),
         notes=() if ignore else (note,),

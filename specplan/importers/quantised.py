@@ -16,7 +16,7 @@ from specplan.importers.quant_modules import (
     drafting_modules,
     layer_modules,
 )
-from specplan.importers.quant_parts import assigned
+from specplan.importers.quant_parts import assigned, group_sizes
 from specplan.importers.quant_scheme import Scheme, scheme_of
 from specplan.visible import visible
 
@@ -46,7 +46,8 @@ UNNAMED: Final = "The file names no dtype: weights that are not quantised are ta
 class Storage:
     """The types of a checkpoint: `dtype`, what `parts` store otherwise, and what each layer does
     otherwise than these; `kv_dtype` is what the file asks for its cache. `basis` says where the
-    types are from.
+    types are from. `groups` are the weights of 4-bit integers that share a scale, by part: None
+    where each row has one, 0 where modules of a part differ in that or in their type.
     """
 
     dtype: Dtype
@@ -55,6 +56,7 @@ class Storage:
     by_layer: tuple[dict[Part, Dtype], ...] = ()
     kv_dtype: Dtype | None = None
     notes: tuple[str, ...] = ()
+    groups: dict[Part, int | None] = field(default_factory=dict)
 
 
 def storage(
@@ -92,7 +94,9 @@ def storage(
     ]
     found = assigned(typed[:-1], typed[-1], base)
     notes += schemes[0].notes + found.notes
-    return Storage(found.dtype, schemes[0].basis, found.parts, found.by_layer, cache, notes)
+    sizes = group_sizes(typed, schemes[0].size_of)
+    basis = schemes[0].basis
+    return Storage(found.dtype, basis, found.parts, found.by_layer, cache, notes, sizes)
 
 
 def _agreeing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +13,15 @@ from specplan.domain.model import KV_DTYPE, Model
 from specplan.errors import InputError, SpecplanError, Where
 from specplan.importers.card import Wish, imported
 from specplan.importers.explain import verdict_on
-from specplan.importers.opening import place
+from specplan.importers.opening import exists, place
 from specplan.importers.source import Foreign, is_sidecar, open_source
+from specplan.visible import visible
 
 INDEX = "index.csv"
 COLUMNS = ("file", "published_total_params")
 BASES = ("base_model_name_or_path", "_name_or_path")
+
+_THOUSANDS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 
 Find = Callable[[str], Model | None]
 
@@ -33,8 +37,12 @@ class Published:
 def reports(folder: Path, find: Find) -> Iterator[Checked]:
     """Each `.json` of the folder in turn, by name. `find` gives the card of a target by name."""
     index = published(folder / INDEX)
-    for path in sorted(folder.glob("*.json")):
-        yield _checked(path, index.get(path.name, Published(None, head=False)), find)
+    there = {path.name for path in folder.glob("*.json")}
+    for name in sorted(there | index.keys()):
+        known = index.get(name, Published(None, head=False))
+        yield (
+            _checked(folder / name, known, find) if name in there else _absent(folder, name, known)
+        )
 
 
 def published(path: Path) -> Mapping[str, Published]:
@@ -44,19 +52,25 @@ def published(path: Path) -> Mapping[str, Published]:
     if not path.exists():
         return {}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file)
             missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
             if missing:
                 what = f"no column {missing[0]}"
                 raise InputError(what, where=place(path), expected=", ".join(COLUMNS))
-            return {row["file"]: _row(row, path, number) for number, row in enumerate(rows, 2)}
+            return {
+                row["file"]: _row(row, path, number)
+                for number, row in enumerate(rows, 2)
+                if row["file"]
+            }
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read: {error}", where=place(path)) from error
 
 
 def _row(row: Mapping[str, str], path: Path, line: int) -> Published:
     text = (row["published_total_params"] or "").strip()
+    if _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
     head = (row.get("role") or "") in {"eagle", "eagle1"}
     if text in {"", "missing"}:
         return Published(None, head)
@@ -82,6 +96,13 @@ def replace_where(error: SpecplanError) -> str:
     """The error without its place: the row names the file."""
     expected = f"expected {error.expected}" if error.expected else ""
     return "; ".join(part for part in (error.what, expected, error.hint) if part)
+
+
+def _absent(folder: Path, name: str, known: Published) -> Checked:
+    """A file that the index names and that is not among the configs of the folder."""
+    says = "not a .json file of the folder" if exists(folder / name) else "no such file"
+    shown = visible(name, 200)
+    return Checked(file=shown, verdict="refused", says=says, published_params=known.params)
 
 
 def _beside(path: Path) -> Checked:

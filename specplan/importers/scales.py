@@ -8,9 +8,13 @@ from dataclasses import replace
 
 from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
+from specplan.domain.layers import Part
 from specplan.domain.model import Model
 
 SCALE_BYTES = 2  # of a scale beside a group of 4-bit integers
+UNCOUNTED = (
+    "Scales are not counted: within a part of the weights, groups differ in size or in type."
+)
 
 
 def scale_params(card: Model, config: Mapping[str, object]) -> int:
@@ -27,13 +31,33 @@ def scale_params(card: Model, config: Mapping[str, object]) -> int:
     return narrow // block
 
 
-def with_scales(card: Model, scales: int) -> Model:
-    """The card of 4-bit integers with the bytes of its weights and of a 16-bit scale for each of
-    their groups, which their type leaves out (nvfp4 and mxfp4 count theirs).
+def integer_scales(card: Model, groups: Mapping[Part, int | None]) -> int | None:
+    """One for each group of the weights stored as 4-bit integers, by the size of the groups of each
+    part (None: no groups, 0: several sizes); None where that cannot be told.
     """
-    if card.dtype is not Dtype.INT4 or not scales:
+    arch = card.architecture
+    if 0 in groups.values():
+        return None
+    scales = 0
+    for weights in arch.weights() if arch else ():
+        part = weights.part
+        if card.part_dtype(part, card.dtype, weights.block) is not Dtype.INT4:
+            continue
+        size = groups.get(part)
+        scales += weights.params // size if size else 0
+    return scales
+
+
+def with_scales(card: Model, groups: Mapping[Part, int | None]) -> Model:
+    """The card with the bytes of its weights and of a 16-bit scale for each group of 4-bit
+    integers, which their type leaves out (nvfp4 and mxfp4 count theirs).
+    """
+    scales = integer_scales(card, groups)
+    if scales is None:
+        return replace(card, notes=(*card.notes, UNCOUNTED))
+    if not scales:
         return card
-    whole = card.weights_bytes(Dtype.INT4) + SCALE_BYTES * scales
+    whole = card.weights_bytes(card.dtype) + SCALE_BYTES * scales
     said = f"the parts in their types, and {scales:,} scales of {SCALE_BYTES} bytes"
     source = Source(of=("stored_bytes",), kind="derived", cite=said)
     return replace(card, stored_bytes=whole, sources=(*card.sources, source))

@@ -88,6 +88,9 @@ def _from_folder(folder: Path) -> Foreign:
     name = _folder_name(folder)
     checkpoint = read_folder(folder)
     described = _described(config, folder / SIDECAR, "folder", name, f"checkpoint folder {name}")
+    if checkpoint.files and not checkpoint.tensors:
+        what = "its safetensors files hold no tensors"
+        raise InputError(what, where=place(folder), hint="import its config.json alone")
     notes = described.notes + (checkpoint.notes if checkpoint.files else (NO_WEIGHTS,))
     return replace(described, tensors=checkpoint.tensors, notes=notes)
 

@@ -57,7 +57,7 @@ def qwen_moe(keys: Keys, *, qk_norm: bool, tower: bool = False) -> Shape:
     """Qwen2-MoE (biases, a gated shared expert) and Qwen3-MoE (normed queries, none)."""
     hidden, vocab, tied = base(keys, tied=False, family="Qwen's MoE config")
     count = depth(keys)
-    biased = keys.flag("attention_bias", default=False) if qk_norm else True
+    biased = keys.flag("attention_bias" if qk_norm else "qkv_bias", default=not qk_norm)
     attention = grouped(keys, hidden, qk_norm=qk_norm, qkv_bias=biased, out_bias=biased and qk_norm)
     shared = keys.maybe("shared_expert_intermediate_size", least=0) or 0
     routed = experts(

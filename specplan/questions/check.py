@@ -56,8 +56,8 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Files and expectations by what became of them; `other_*` are about no expectation, and notes
-    about no card that changed since the lock.
+    """Files and expectations by what became of them; `refused` plans read well and have no answer;
+    `other_*` are about no expectation, and notes about no card that changed since the lock.
     """
 
     plans: int
@@ -68,6 +68,7 @@ class Checked:
     fail: int
     unsure: int
     unreadable: int
+    refused: int
     other_errors: int
     other_warnings: int
     other_notes: int
@@ -110,7 +111,8 @@ def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
     unsure = sum(o.holds and o.finding.level != "pass" for o in expected)
     hold = sum(o.holds for o in expected) - unsure
     keys = {rule.key for rule in EXPECTED}
-    levels = [o.finding.level for o in found if o.name not in keys and not o.unreadable]
+    besides = [o for o in found if o.name not in keys and not (o.unreadable or o.refused)]
+    levels = [o.finding.level for o in besides]
     return Checked(
         plans=len(seen.plans) + seen.unread,
         cards=seen.cards,
@@ -120,6 +122,7 @@ def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
         fail=len(expected) - hold - unsure,
         unsure=unsure,
         unreadable=sum(o.unreadable for o in found),
+        refused=sum(o.refused for o in found),
         other_errors=levels.count("error"),
         other_warnings=levels.count("warning"),
         other_notes=sum(o.finding.level == "note" and not _changed(o) for o in found),
@@ -171,6 +174,7 @@ def _summary(value: Checked) -> str:
     said += [_many(value.other_errors, "error") + besides] if value.other_errors else []
     said += [_many(value.other_warnings, "warning") + besides] if value.other_warnings else []
     said += [f"{_many(value.unreadable, 'file')} unreadable"] if value.unreadable else []
+    said += [f"{_many(value.refused, 'plan')} refused"] if value.refused else []
     return f"{', '.join(read) or 'nothing read'}: {', '.join(said) or 'nothing found'}"
 
 

@@ -18,6 +18,7 @@ from specplan.rules.plans import (
     ABSENT,
     BY_KEY,
     MISFIT,
+    REFUSED,
     UNEVEN,
     UNGUARDED,
     UNREADABLE,
@@ -118,6 +119,11 @@ class Outcome:
     def unreadable(self) -> bool:
         """Whether it says that a file was not checked at all."""
         return self.finding.rule == UNREADABLE.id
+
+    @property
+    def refused(self) -> bool:
+        """Whether it says that a plan has no answer."""
+        return self.finding.rule == REFUSED.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from specplan.rules import Finding, KeyPath, Rule
 from specplan.rules.shapes import SHAPELESS
 
 _MOST_SHOWN = 3
+_LONGER = 2  # times the context of the target: heads may be trained past it, scaled
 
 UNTARGETED = Rule(
     id="SC032",
@@ -48,7 +49,15 @@ SHORTER = Rule(
     why="Engines draft beyond it all the same, and fewer tokens are accepted there.",
     remedy="Measure acceptance at the contexts that are served.",
 )
-DRAFTER_RULES = (UNTARGETED, SHAPELESS, MISFIT, TONGUES, SHORTER)
+LONGER = Rule(
+    id="SC043",
+    level="warning",
+    title="drafter trained on longer contexts",
+    what="The trained context of a head is more than twice its target's.",
+    why="A head learns from the hidden states of its target, and it has none beyond its own.",
+    remedy="Correct trained_context of one of them: configs copy positions of other models.",
+)
+DRAFTER_RULES = (UNTARGETED, SHAPELESS, MISFIT, TONGUES, SHORTER, LONGER)
 
 
 def untargeted(number: int, name: str, error: SpecplanError) -> Finding:
@@ -90,6 +99,19 @@ def shorter(draft: Model, target: Model) -> Iterator[Finding]:
             f"trained on {trained:,} tokens and {target.name} on {whole:,}: acceptance falls beyond"
         )
         yield Finding(SHORTER.id, SHORTER.level, message, ("trained_context",))
+
+
+def longer(draft: Model, target: Model) -> Iterator[Finding]:
+    """SC043: a head was trained on contexts that its target cannot have shown it."""
+    trained, whole = draft.trained_context, target.trained_context
+    if trained is None or whole is None or draft.drafts is None or draft.drafts.kind == "model":
+        return
+    if trained > _LONGER * whole:
+        message = (
+            f"trained on {trained:,} tokens and {target.name} on {whole:,}: "
+            "more than twice what its target knows"
+        )
+        yield Finding(LONGER.id, LONGER.level, message, ("trained_context",))
 
 
 def made_for_others(draft: Model, target: Model) -> str:

@@ -210,9 +210,18 @@ UNEVEN = Rule(
     why="Engines refuse to start so; the figures share the heads out as if they did.",
     remedy="Take a tp, or a draft_tp, that divides the heads.",
 )
+REFUSED = Rule(
+    id="SP107",
+    level="error",
+    title="plan without an answer",
+    what="The plan reads well, and the figures at hand cannot price it: a drafter whose rounds are "
+    "not modelled yet, a type that the accelerator has no rate for.",
+    why="None of its expectations was judged; the exit code is 2.",
+    remedy="Do what the finding says, such as to give the drafter's cost as ratio:0.05.",
+)
 PLAN_RULES: tuple[Rule, ...] = (
     *EXPECTED,
-    *(UNREADABLE, ABSENT, CHANGED, UNGUARDED, MISFIT, UNEVEN),
+    *(UNREADABLE, ABSENT, CHANGED, UNGUARDED, MISFIT, UNEVEN, REFUSED),
 )
 
 

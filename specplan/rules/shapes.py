@@ -13,6 +13,8 @@ from specplan.domain.model import Model
 from specplan.rules import Finding, Rule
 
 _EMBEDDED = 2  # an embedding and a state, joined for each token
+_MOST_LAYERS = 8  # EAGLE-3 has one, MTP up to three
+_MOST_STATES = 8  # EAGLE-3 joins three
 _STATES = 2  # of the target, that an EAGLE-3 head joins at least
 _HASS = 2  # norms of an EAGLE head that keeps all of its own; modules for MTP have three
 
@@ -20,9 +22,9 @@ SHAPELESS = Rule(
     id="SC033",
     level="warning",
     title="kind of drafter without its shape",
-    what="`drafts.kind` is of other layers: `fuse`, `fuse_each`, `inputs`, `borrowed_head`, "
-    "`norms`, `medusa` or `speculator` are not as that kind has them; or `drafts.proposes` is not "
-    "what it can be.",
+    what="`drafts.kind` is of other layers: their number, `fuse`, `fuse_each`, `inputs`, "
+    "`borrowed_head`, `norms`, `medusa` or `speculator` are not as that kind has them; or "
+    "`drafts.proposes` is not what it can be.",
     why="Its rounds would be priced as those of another kind of drafter.",
     remedy="Add what the kind consists of, or correct the kind.",
 )
@@ -90,12 +92,15 @@ def _eagle(arch: Architecture) -> str:
 def _eagle3(arch: Architecture) -> str:
     if lacks := _joined(arch, _STATES):
         return lacks
-    return "" if _wide(arch) else "reads embedding and state in its attention: `inputs: 2`"
+    if arch.fuse > _MOST_STATES:
+        return f"joins three states or a few more, and this one {arch.fuse} (`fuse`)"
+    narrow = "reads embedding and state in its attention: `inputs: 2`"
+    return _deep(arch) or ("" if _wide(arch) else narrow)
 
 
 def _mtp(arch: Architecture) -> str:
     bare = "norms what it joins; this one has a layer of `norms: 1` and none outside, as EAGLE"
-    return _embedded(arch) or (bare if _bare(arch) else "")
+    return _embedded(arch) or (bare if _bare(arch) else "") or _deep(arch)
 
 
 def _block(arch: Architecture) -> str:
@@ -125,6 +130,12 @@ def _joined(arch: Architecture, least: int) -> str:
         return "joins states where a round begins, and this one for each token (`fuse_each`)"
     few = f"joins {least} states or more, and this one {arch.fuse} (`fuse`)"
     return few if arch.fuse < least else ""
+
+
+def _deep(arch: Architecture) -> str:
+    """What of the number of layers is no head's."""
+    few = f"has one layer or a few, and this one has {arch.layers} (`repeat`)"
+    return few if arch.layers > _MOST_LAYERS else ""
 
 
 def _bare(arch: Architecture) -> bool:

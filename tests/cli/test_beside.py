@@ -169,3 +169,65 @@ def test_findings_of_cards_alone_are_no_besides(capsys):
     answer = answered(capsys, ["check", "my-b300.yaml"])
     assert answer.out.splitlines()[-1] == "1 card: 1 error"
     assert ": rename one; a card of your own hides a packaged one by its name" in answer.out
+
+
+H100 = ("h100-sxm", "my-h100")
+
+
+def unlike(*changes: tuple[str, str], card: tuple[str, str] = H100) -> list[str]:
+    """What SC037 says of a packaged card that was changed."""
+    said = doctor(f"{card[1]}.yaml", copy_of(*card, *changes))
+    return [line.removeprefix("SC037 ") for line in said if line.startswith("SC037")]
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "times"),
+    [("33.5 TB/s", "10"), ("335 GB/s", "0.1"), ("9.4 TB/s", "2.8"), ("1.7 TB/s", None)],
+)
+def test_bandwidth_of_another_prefix(bandwidth, times):
+    said = unlike(("bandwidth: 3.35 TB/s", f"bandwidth: {bandwidth}"))
+    prefix = f"bandwidth is {times} times that of h"
+    assert [line.startswith(prefix) for line in said] == [True] * (times is not None)
+
+
+def test_bandwidth_names_the_card_and_the_reason():
+    assert unlike(("bandwidth: 3.35 TB/s", "bandwidth: 33.5 TB/s")) == [
+        "bandwidth is 10 times that of h100-sxm, a card of the same rates and memory: "
+        "has a prefix slipped?"
+    ]
+
+
+@pytest.mark.parametrize("fp32", ["6.7 PFLOP/s", "670 GFLOP/s"])
+def test_fp32_of_another_prefix(fp32):
+    times = {"6.7 PFLOP/s": "100", "670 GFLOP/s": "0.01"}[fp32]
+    (said,) = unlike(("fp32: 67 TFLOP/s", f"fp32: {fp32}"))
+    assert said == (
+        f"fp32 rate is {times} times that of h100-sxm, a card of the same 16-bit rate, bandwidth "
+        "and memory: has a prefix slipped?"
+    )
+
+
+def test_a_link_of_both_directions():
+    assert unlike(("link: 450 GB/s", "link: 900 GB/s")) == [
+        "link is twice that of h100-sxm, a card of the same rates, bandwidth and memory: "
+        "both directions together?"
+    ]
+    assert unlike(("link: 450 GB/s", "link: 700 GB/s")) == []
+    text = (PACKAGED / "h100-sxm.yaml").read_text("utf-8").replace("450 GB/s", "900 GB/s")
+    said = doctor("specplan.d/h100-sxm.yaml", text)
+    assert any("link is twice that of the packaged h100-sxm" in line for line in said)
+
+
+def test_no_packaged_card_is_unlike_those_like_it():
+    rows = specplan.check(PACKAGED).table.records()
+    found = [row for row in rows if row["rule"] == "SC037"]
+    accepted = {Path(row["file"]).stem for row in found if "; accepted: " in row["message"]}
+    assert (len(found), accepted) == (3, {"jetson-thor", "l40s", "trainium1"})
+
+
+def test_two_slips_alike_hide_neither():
+    slip = ("bandwidth: 3.35 TB/s", "bandwidth: 33.5 TB/s")
+    for name in ("one", "two"):
+        Path(f"{name}.yaml").write_text(copy_of("h100-sxm", name, slip), "utf-8")
+    rows = specplan.check(".").table.records()
+    assert [row["file"] for row in rows if row["rule"] == "SC037"] == ["one.yaml", "two.yaml"]

@@ -63,7 +63,8 @@ def only_line(capsys, *words: str) -> str:
     answer = said(capsys, *words)
     assert answer.code == 2
     first, summary = answer.out.splitlines()
-    assert summary.endswith("1 file unreadable")
+    refused = " SP107 " in first  # read well, and priced nowhere
+    assert summary.endswith("1 plan refused" if refused else "1 file unreadable")
     return first
 
 
@@ -309,7 +310,7 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
         ),
         (
             {"hardware": "h800", "dtype": "fp32"},
-            "8:8: SP101 h800-sxm has no rate for fp32 weights; its card has rates for bf16, fp16, "
+            "8:8: SP107 h800-sxm has no rate for fp32 weights; its card has rates for bf16, fp16, "
             "fp8, int8; choose another dtype",
         ),
         ({"expect": ""}, "1:1: SP104 the plan expects nothing"),
@@ -319,7 +320,7 @@ def test_a_mistake_in_a_plan(capsys, changed, line):
     put("plans/chat.yaml", **changed)
     answer = said(capsys, "plans")
     rule = line.split()[1]
-    assert answer.code == {"SP101": 2, "SP102": 1, "SP104": 0}[rule]
+    assert answer.code == {"SP101": 2, "SP107": 2, "SP102": 1, "SP104": 0}[rule]
     assert answer.out.splitlines()[0] == f"plans/chat.yaml:{line}"
 
 
@@ -385,7 +386,8 @@ DTYPES = "expected one of bf16, fp16, fp32, fp4, fp8, int4, int8"
 def test_a_bad_value_is_told_at_its_place_by_every_command(capsys, changed, line):
     put("plan.yaml", **changed)
     place, _, what = line.partition(": ")
-    assert only_line(capsys, "plan.yaml").startswith(f"plan.yaml:{place}: SP101 {what}")
+    rule = "SP107" if "has no rate" in what else "SP101"
+    assert only_line(capsys, "plan.yaml").startswith(f"plan.yaml:{place}: {rule} {what}")
     answer = answered(capsys, ["best-k", "plan.yaml"])
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith(f"specplan: plan.yaml:{line}")
@@ -532,9 +534,9 @@ def test_cards_found_are_checked_as_cards(capsys):
     answer = said(capsys)
     assert answer.code == 1
     found = [line.split()[1] for line in answer.out.splitlines()[:-1]]
-    assert found == ["SC004", "SC002", "SC002", "SC040"]
+    assert found == ["SC004", "SC002", "SC002", "SC037", "SC040"]
     assert answer.out.splitlines()[-1] == (
-        "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 3 warnings besides"
+        "1 plan, 1 card, 1 expectation: 1 holds, 1 error besides, 4 warnings besides"
     )
 
 
@@ -565,7 +567,7 @@ def test_a_card_that_no_plan_can_use_does_not_pass(capsys):
     assert answer.code == 1
     assert "cards/empty.yaml:2:7: SC009 " in answer.out
     put("plan.yaml", target="cards/empty.yaml")
-    assert only_line(capsys, "plan.yaml").startswith("plan.yaml:2:9: SP101 ")
+    assert only_line(capsys, "plan.yaml").startswith("plan.yaml:2:9: SP107 ")
     refusal = answered(capsys, ["best-k", "plan.yaml"])
     assert (refusal.code, refusal.out) == (2, "")
     assert refusal.err.startswith("specplan: plan.yaml:2:9: ")
@@ -628,6 +630,7 @@ def test_json_has_a_row_for_every_outcome(capsys):
         "fail": 1,
         "unsure": 1,
         "unreadable": 1,
+        "refused": 0,
         "other_errors": 0,
         "other_warnings": 0,
         "other_notes": 0,

@@ -327,6 +327,19 @@ def test_a_report_of_a_folder(capsys):
     assert "1 within 0.5 % of the published count; 1 with no published count; 1 refused" in told
 
 
+@pytest.mark.parametrize("name", ["tiny.json", "index.csv"])
+def test_a_report_is_never_written_over_what_it_read(capsys, name):
+    Path("configs").mkdir()
+    Path("tiny.json").rename("configs/tiny.json")
+    Path("configs/index.csv").write_text("file,published_total_params\ntiny.json,1704\n")
+    before = Path(f"configs/{name}").read_bytes()
+    said = refused(capsys, f"--report configs -o configs/{name}")
+    assert said == f"--output: configs/{name} is an input of this answer"
+    assert Path(f"configs/{name}").read_bytes() == before
+    for _ in range(2):  # what another report left there is not read
+        assert imports(capsys, "--report configs -o configs/fared.csv").code == 0
+
+
 def test_a_difference_that_nothing_explains_is_a_no(capsys):
     Path("configs").mkdir()
     Path("tiny.json").rename("configs/tiny.json")

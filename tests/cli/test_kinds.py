@@ -134,6 +134,42 @@ def test_a_kind_of_none_or_several_is_refused(capsys, words, message):
     assert refused(capsys, *words) == f"specplan: --draft: {message}\n"
 
 
+@pytest.mark.parametrize(
+    ("typed", "way"),
+    [("eagle-3", "eagle3"), ("eagle_3", "eagle3"), ("EAGLE-3", "eagle3"), ("D-Flash", "dflash")],
+)
+def test_a_kind_spelt_otherwise(capsys, typed, way):
+    said = refused(capsys, "-t", "qwen3-8b", "-d", typed)
+    assert said == (f"specplan: --draft: unknown model '{typed}'; did you mean the kind '{way}'?\n")
+
+
+def test_heads_of_a_models_kin_are_named(capsys):
+    said = refused(capsys, "-t", "glm-5.2", "-d", "mtp")
+    assert said == (
+        "specplan: --draft: no card of kind mtp drafts for glm-5.2; expected one of "
+        "dspark-glm-5.2; mtp-glm-5 drafts for glm-5 and could serve: -d mtp-glm-5\n"
+    )
+
+
+def test_heads_of_another_vocabulary_are_not(capsys):
+    text = packaged("mtp-glm-5").replace("vocab: 154880", "vocab: 154881")
+    assert text != packaged("mtp-glm-5")
+    put("mtp-glm-5", text)
+    assert "could serve" not in refused(capsys, "-t", "glm-5.2", "-d", "mtp")
+
+
+@pytest.mark.parametrize("draft", ["dflash", "dflash-qwen3-8b"])
+def test_a_plan_of_a_head_that_is_not_priced_is_refused_in_its_own_words(capsys, draft):
+    Path("plan.yaml").write_text(PLAN.replace("eagle3", draft), "utf-8")
+    said = answered(capsys, ["check", "plan.yaml"])
+    assert said.code == 2
+    assert said.out.splitlines() == [
+        "plan.yaml:6:1: SP107 draft dflash-qwen3-8b drafts all tokens in one pass (block), which "
+        "is not priced yet; give its cost in plain target steps, such as -d ratio:0.05",
+        "1 plan, 0 expectations: 0 hold, 1 plan refused",
+    ]
+
+
 def test_a_card_of_ones_own_counts_too(capsys):
     text = packaged("eagle3-qwen3-8b").replace("name: eagle3-qwen3-8b", "name: mine")
     put("mine", unaliased(text))

@@ -97,6 +97,37 @@ def test_the_card_plans_and_engines_say_that_they_take_shares_twice(capsys):
     assert f"specplan: {twice}\n" in engine.err
 
 
+@pytest.mark.parametrize(
+    ("flags", "note"),
+    [
+        (
+            "-o h100-sxm.yaml",
+            "the catalogue has an accelerator of that name, h100-sxm: another file name gives "
+            "another",
+        ),
+        (
+            "--name h100-sxm",
+            "the catalogue has an accelerator of that name, h100-sxm: --name gives another",
+        ),
+        (
+            "-o h100.yaml",
+            "h100 is another name of h100-sxm (SC004): another file name gives another",
+        ),
+    ],
+)
+def test_a_name_that_the_catalogue_has_is_said(capsys, flags, note):
+    said = probe(capsys, flags)
+    assert said.code == 0
+    assert f"specplan: {note}" in said.err.splitlines()
+
+
+def test_a_name_of_ones_own_is_no_news(capsys):
+    Path("specplan.d").mkdir()
+    assert probe(capsys, "-o specplan.d/mine.yaml").code == 0
+    again = probe(capsys, "-o specplan.d/mine.yaml --force")
+    assert "the catalogue has" not in again.err
+
+
 def test_what_the_rules_would_doubt_is_accepted_with_its_reason(capsys, machine):
     class Slow(Abacus):
         rates: ClassVar = {Dtype.BF16: 0.5e12, Dtype.FP32: 0.25e12}  # 5 FLOP a byte
@@ -156,6 +187,10 @@ def test_rows_and_card_at_once(capsys):
         ("-o nowhere/mine.yaml", "--output: no folder 'nowhere'; mkdir nowhere"),
         ("-o mine.yaml -f sarif", "format sarif shows findings; it is for check"),
         ("-o mine.xml", "format junit shows findings; it is for check"),
+        (
+            "--device ''",
+            "--device: unknown device ''; expected cpu, cuda:0 (ROCm too) or mps",
+        ),
         ("-f chart", "--format: hardware-probe has no chart; explain draws one"),
     ],
 )

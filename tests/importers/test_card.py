@@ -218,3 +218,42 @@ def test_scales_of_4_bit_integers_are_bytes_of_the_files(tmp_path):
     narrow = sum(w.params for w in card.architecture.weights() if w.part in {"attention", "mlp"})
     others = card.architecture.stored_params - narrow
     assert card.stored_bytes == narrow / 2 + 2 * (narrow // 32) + 2 * others
+
+
+# Scales of integers
+
+
+def group(size, *targets, bits=4, kind="int"):
+    weights = {"type": kind, "num_bits": bits, "group_size": size}
+    return {"targets": list(targets), "weights": weights}
+
+
+def compressed(*groups):
+    named = {f"g{number}": each for number, each in enumerate(groups)}
+    return small(
+        hidden_size=64,
+        intermediate_size=128,
+        vocab_size=4000,
+        quantization_config={"quant_method": "compressed-tensors", "config_groups": named},
+    )
+
+
+def cited(model):
+    return [source.cite for source in model.sources if "stored_bytes" in source.of]
+
+
+def test_scales_are_counted_by_the_groups_of_each_part():
+    attention, mlp = 64 * (64 + 32 + 32 + 64), 3 * 64 * 128
+    two = card(compressed(group(64, "re:.*self_attn.*"), group(32, "re:.*mlp.*")))
+    scales = 2 * (attention // 64 + mlp // 32)
+    assert cited(two) == [f"the parts in their types, and {scales:,} scales of 2 bytes"]
+    eight = group(0, "re:.*self_attn.*", bits=8, kind="float")
+    one = card(compressed(eight, group(32, "re:.*mlp.*")))
+    assert cited(one) == [f"the parts in their types, and {2 * mlp // 32:,} scales of 2 bytes"]
+
+
+@pytest.mark.parametrize("other", [group(64, "re:.*down_proj"), group(32, "re:.*up_proj", bits=8)])
+def test_scales_of_a_part_with_several_groups_are_not_counted(other):
+    model = card(compressed(group(32, "Linear"), other))
+    assert model.stored_bytes is None
+    assert any(note.startswith("Scales are not counted") for note in model.notes)

@@ -322,6 +322,30 @@ class TestContradictions:
             "model.gguf: blk.0.attn_k.weight has 128 rows; expected 4 heads of 64"
         )
 
+    def test_a_feed_forward_that_its_tensors_deny(self):
+        plain = with_layers(shapes(1, 256, (256, 128)), 1, ffn_up__weight=(512, 256))
+        given = header("llama", figures(1, 256, 4, 2), plain)
+        assert refusal(given) == "blk.0.ffn_up.weight has 512 rows; expected a feed-forward of 1024"
+        down = with_layers(shapes(1, 256, (256, 128)), 1, ffn_down__weight=(256, 512))
+        given = header("llama", figures(1, 256, 4, 2), down)
+        assert "blk.0.ffn_down.weight has 512 columns" in refusal(given)
+
+    @pytest.mark.parametrize(
+        ("shape", "words"),
+        [
+            ((4, 64, 256), "has 4 matrices; expected 8 experts of 64"),
+            ((8, 32, 256), "has 32 rows; expected 8 experts of 64"),
+        ],
+    )
+    def test_experts_that_their_tensors_deny(self, shape, words):
+        keys = figures(1, 256, 4, 2) | {
+            "expert_count": 8,
+            "expert_used_count": 2,
+            "expert_feed_forward_length": 64,
+        }
+        layers = with_layers(shapes(1, 256, (256, 128)), 1, ffn_gate_exps__weight=shape)
+        assert words in refusal(header("qwen3moe", keys, layers))
+
     def test_layers_that_are_not_there(self):
         given = header("llama", figures(10**12, 256, 4, 2), shapes(2, 256, (256, 128)))
         assert refusal(given) == "holds tensors of 2 layers and announces 1000000000000"

@@ -19,10 +19,11 @@ EAGLE3 = small(**ONE, architectures=["LlamaForCausalLMEagle3"], draft_vocab_size
 BLOCK = small(
     "qwen3",
     architectures=["DFlashDraftModel"],
+    head_dim=2,
     block_size=4,
     dflash_config={"target_layer_ids": [1, 2]},
 )
-MTP = small("qwen3", **ONE, architectures=["Qwen3_5MTPDraftModel"])
+MTP = small("qwen3", head_dim=2, **ONE, architectures=["Qwen3_5MTPDraftModel"])
 SPECULATOR = {
     "model_type": "mlp_speculator",
     "emb_dim": 8,
@@ -295,3 +296,18 @@ def test_what_is_no_drafter_that_is_modelled(config, words):
 def test_a_drafter_has_no_module_of_its_own(config):
     with pytest.raises(InputError, match=re.escape("--mtp beside a drafter (")):
         made(config, mtp=True)
+
+
+def test_a_block_drafter_joins_layers_that_its_target_has():
+    with pytest.raises(InputError, match="names layer 2; expected at most 1, as target has 2"):
+        made(BLOCK, target=TARGET)
+    within = {**BLOCK, "dflash_config": {"target_layer_ids": [0, 1]}}
+    assert card(within, target=TARGET).architecture.fuse == 2
+    with pytest.raises(InputError, match="target_layer_ids is -1"):
+        made({**BLOCK, "dflash_config": {"target_layer_ids": [-1, 1]}}, target=TARGET)
+
+
+def test_a_head_has_the_width_that_its_class_has_by_default():
+    wide = {key: value for key, value in BLOCK.items() if key != "head_dim"}
+    assert card(wide).architecture.blocks[0].attention.head_dim == 128
+    assert bases(made(wide))["head_dim"] == ("128", "default of Qwen3Config")

@@ -146,6 +146,25 @@ def test_counts_of_an_index(tmp_path):
     assert row.says.endswith("which nothing explains")
 
 
+def test_an_index_as_spreadsheets_write_it(tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(small()))
+    raw = b'\xef\xbb\xbffile,published_total_params\r\nm.json,"1,704"\r\n'
+    (tmp_path / INDEX).write_bytes(raw)
+    (row,) = reports(tmp_path, nobody)
+    assert (row.verdict, row.published_params) == ("pass", 1704)
+
+
+def test_an_index_that_names_files_which_are_not_there(tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(small()))
+    (tmp_path / "notes.txt").write_text("here")
+    indexed(tmp_path, "gone.json,5,target", "m.json,missing,", "notes.txt,missing,", ",7,")
+    rows = {row.file: row for row in reports(tmp_path, nobody)}
+    assert list(rows) == ["gone.json", "m.json", "notes.txt"]
+    gone = rows["gone.json"]
+    assert (gone.verdict, gone.says, gone.published_params) == ("refused", "no such file", 5)
+    assert rows["notes.txt"].says == "not a .json file of the folder"
+
+
 def test_an_index_says_that_a_config_of_one_layer_is_a_head(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(small(num_hidden_layers=1)))
     (row,) = reports(tmp_path, nobody)
@@ -161,6 +180,7 @@ def test_an_index_says_that_a_config_of_one_layer_is_a_head(tmp_path):
         (b"", "no column file"),
         (b"file,published_total_params\nx,12e9\n", "csv:2:1: '12e9' is no count"),
         (b"file,published_total_params\nx,0\n", "'0' is no count"),
+        (b'file,published_total_params\nx,"1,70"\n', "'1,70' is no count"),
         (b"file,published_total_params\nx,-5\n", "'-5' is no count"),
         (b"file,published_total_params\nx," + b"9" * 30 + b"\n", "is no count; expected a whole"),
         ("file,published_total_params\nx,\u0661\n".encode(), "is no count"),

@@ -164,12 +164,14 @@ def test_llama_4_names_its_sparse_layers_by_step_or_one_by_one():
 
 
 def test_hybrids_cache_a_few_layers_and_keep_a_state():
-    model = card(small("qwen3_next", **HYBRID, num_hidden_layers=8, mamba_ssm_dtype="bfloat16"))
+    model = card(
+        small("qwen3_next", **HYBRID, head_dim=2, num_hidden_layers=8, mamba_ssm_dtype="bfloat16")
+    )
     cached = sum(group.elements_per_token for group in model.kv_groups)
     assert cached == 2 * 2 * (2 + 2)  # layers 4 and 8
     # Six layers: 4 values heads of 2 x 3 at 2 bytes, and 3 inputs of 20 channels.
     assert model.state_bytes == 6 * (4 * 2 * 3 * 2 + 3 * 20 * 2)
-    wide = card(small("qwen3_next", **HYBRID, num_hidden_layers=8))
+    wide = card(small("qwen3_next", **HYBRID, head_dim=2, num_hidden_layers=8))
     assert wide.state_bytes == 6 * (4 * 2 * 3 * 4 + 3 * 20 * 2)
 
 

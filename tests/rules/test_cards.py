@@ -317,7 +317,7 @@ def test_errors_cannot_be_accepted():
 
 
 def test_every_card_rule_is_registered_and_explained():
-    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 43)]
+    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 44)]
     for rule in CARD_RULES:
         assert RULES[rule.id] is rule
         assert rule.help == f"{rule.what} {rule.why} {rule.remedy}"

@@ -12,7 +12,7 @@ from specplan.domain.heads import Drafts, MedusaHeads, MlpSpeculator
 from specplan.domain.layers import Block, Mlp
 from specplan.domain.mixers import Attention
 from specplan.domain.model import Model
-from specplan.rules.drafters import made_for_others, shorter, unfit
+from specplan.rules.drafters import longer, made_for_others, shorter, unfit
 from specplan.rules.shapes import shapeless
 
 SHAPE = Architecture(
@@ -83,6 +83,8 @@ def beside(kind: str, **heads: object) -> Model:
         head("mtp"),
         head("mtp", norms=1),
         head("mtp", blocks=(PLAIN, PLAIN)),  # a mixer and a feed-forward, a norm for each
+        head("eagle3", fuse=8, blocks=(replace(WIDE, repeat=8),)),
+        head("mtp", blocks=(replace(SHAPE.blocks[0], repeat=8),)),
         head("block"),
         head("model", hidden=128),
         beside("medusa", medusa=MedusaHeads(hidden=512, vocab=1000, heads=5)),
@@ -144,6 +146,11 @@ STAGES = beside("mlp-speculator", speculator=MlpSpeculator(hidden=512, inner=9, 
         head("eagle3", fuse=1),
         head("eagle3", blocks=SHAPE.blocks),
         head("mtp", fuse=3),
+        head("eagle3", blocks=(replace(WIDE, repeat=10),)),
+        head("eagle3", fuse=9),
+        head("eagle", blocks=(replace(PLAIN, repeat=10),)),
+        head("eagle", fuse=9),
+        head("mtp", blocks=(replace(SHAPE.blocks[0], repeat=9),)),
     ],
 )
 def test_another_kind_than_the_shape(draft):
@@ -189,3 +196,19 @@ def test_a_draft_model_serves_its_whole_family():
     assert made_for_others(draft, replace(other, aliases=())) == ""
     foreign = replace(other, aliases=(), family="others")
     assert made_for_others(draft, foreign) == "head was made for lm, not for other"
+
+
+@pytest.mark.parametrize(
+    ("kind", "trained", "rules"),
+    [
+        ("eagle3", 16385, ["SC043"]),
+        ("mtp", 131072, ["SC043"]),
+        ("eagle3", 16384, []),  # twice, as scaled positions allow
+        ("eagle3", None, []),
+        ("model", 131072, []),
+    ],
+)
+def test_heads_trained_on_longer_contexts_than_their_target_knows(kind, trained, rules):
+    draft = replace(head(kind), trained_context=trained)
+    assert [f.rule for f in longer(draft, LM)] == rules
+    assert [*longer(draft, replace(LM, trained_context=None))] == []

@@ -135,7 +135,7 @@ def test_every_key_of_a_plan_has_its_rule_and_every_rule_an_id_of_its_own():
     assert [rule.id for rule in EXPECTED] == [f"SP00{n}" for n in range(1, 10)]
     assert len(RULES) == len({rule.id for rule in RULES.values()})
     assert all(RULES[rule.id] is rule for rule in PLAN_RULES)
-    assert [i for i in RULES if i.startswith("SP1")] == [f"SP10{n}" for n in range(1, 7)]
+    assert [i for i in RULES if i.startswith("SP1")] == [f"SP10{n}" for n in range(1, 8)]
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
