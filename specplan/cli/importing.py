@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specplan.cli import complete
-from specplan.cli.made import Force, card_file, card_name, put, refuse_source, text_of
+from specplan.cli.made import Force, card_file, card_name, clash, put, refuse_source, text_of
 from specplan.cli.options import Folders, Out
 from specplan.errors import InputError, SpecplanError, UsageError, Where, placed
 
@@ -114,7 +112,7 @@ def _import(
     foreign = open_source(source)
     made = imported(foreign, Wish(name=called, target=drafted, mtp=mtp))
     doubts = _unfit(made.card, drafted) if drafted is not None else ()
-    doubts += (*_unlike(made), *_clash(made.card.name, catalogue, path))
+    doubts += (*_unlike(made), *clash(made.card, catalogue, path))
     text = text_of(made.card, "what was imported")
     answer = imported_answer(made, foreign.origin)
     answer = replace(answer, notes=(*answer.notes, *doubts))
@@ -145,21 +143,6 @@ def _unlike(made: Imported) -> Iterator[str]:
         held = ", ".join(extra.what for extra in made.extras) or "parts that no key names"
         beyond = f"; they may hold {held}" if (card.stored_bytes or 0) > parts else ""
         yield f"{finding.message} on the card{beyond}"
-
-
-def _clash(name: str, catalogue: Catalogue, path: Path | None) -> Iterator[str]:
-    """A card of the catalogue that answers to the name."""
-    entry = catalogue.entries("models").get(name)
-    if entry and path and os.path.realpath(str(entry.file)) == os.path.realpath(path):
-        entry = entry.hides
-    another = "another file name" if path else "--name"
-    if entry is not None:
-        yield f"the catalogue has a model of that name, {name}: {another} gives another"
-        return
-    with suppress(SpecplanError):
-        other = catalogue.model(name).card.name
-        if other != name:
-            yield f"{name} is another name of {other} (SC004): {another} gives another"
 
 
 def _unfit(card: Model, target: Model) -> tuple[str, ...]:

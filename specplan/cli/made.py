@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from specplan.cli.options import Out
-from specplan.errors import UsageError, Where
+from specplan.errors import SpecplanError, UsageError, Where
 
 if TYPE_CHECKING:
+    from specplan.catalogue.store import Catalogue
     from specplan.domain.answer import Answer
     from specplan.domain.hardware import Hardware
     from specplan.domain.model import Model
@@ -101,6 +102,26 @@ def card_name(wanted: str | None, path: Path | None) -> str:
             expected=f"{wanted}.yaml",
         )
     return given[-1][1] if given else ""
+
+
+def clash(card: Hardware | Model, catalogue: Catalogue, path: Path | None) -> Iterator[str]:
+    """A card of the catalogue that answers to the name of one that was made."""
+    from specplan.domain.model import Model
+
+    name, models = card.name, isinstance(card, Model)
+    folder, word = ("models", "a model") if models else ("hardware", "an accelerator")
+    entry = catalogue.entries(folder).get(name)
+    if entry and path and os.path.realpath(str(entry.file)) == os.path.realpath(path):
+        entry = entry.hides
+    another = "another file name" if path else "--name"
+    if entry is not None:
+        yield f"the catalogue has {word} of that name, {name}: {another} gives another"
+        return
+    with suppress(SpecplanError):
+        found = catalogue.model(name) if models else catalogue.hardware(name)
+        other = found.card.name
+        if other != name:
+            yield f"{name} is another name of {other} (SC004): {another} gives another"
 
 
 def text_of(card: Card, what: str) -> str:

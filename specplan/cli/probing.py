@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from specplan.cli import complete
-from specplan.cli.made import Force, card_file, card_name, put, text_of
+from specplan.cli.made import Force, card_file, card_name, clash, put, text_of
 from specplan.cli.options import Out
 from specplan.cli.values import number
-from specplan.errors import SpecplanError, UsageError, Where, placed
+from specplan.errors import UsageError, Where, placed
 
 if TYPE_CHECKING:
     from specplan.domain.hardware import Hardware
@@ -66,6 +64,7 @@ def hardware_probe(
     A large copy, products of widths 1 to 512 and the smallest kernel. The card goes to standard
     output, or to -o FILE.yaml while the figures and their noise are shown; -f shows them alone.
     """
+    from specplan.cli.scenario import load
     from specplan.questions.probed import probed, summary
 
     path = card_file(out, "hardware", force=force)
@@ -80,7 +79,7 @@ def hardware_probe(
     card = _measured(called, device, seconds, out)
     assert card.measured is not None  # noqa: S101 - just measured
     answer = probed(card, card.measured)
-    answer = replace(answer, notes=(*answer.notes, *_clash(card.name, path)))
+    answer = replace(answer, notes=(*answer.notes, *clash(card, load(), path)))
     saved = f"the card is found in a file of its name, {card.name}.yaml"
     aside = (summary(card.measured), *answer.notes, saved)
     return put(answer, text_of(card, "what was measured"), path, out, aside=aside)
@@ -113,24 +112,6 @@ def _measured(name: str, device: str | None, seconds: float, out: Out) -> Hardwa
     card = card_of(measured, bench.machine, name or device_name(bench.machine), __version__)
     doubted = [finding.rule for finding in check_hardware(card) if finding.level == "warning"]
     return replace(card, accept=dict.fromkeys(doubted, MEASURED_SO))
-
-
-def _clash(name: str, path: Path | None) -> Iterator[str]:
-    """A card of the catalogue that answers to the name."""
-    from specplan.cli.scenario import load
-
-    catalogue = load()
-    entry = catalogue.entries("hardware").get(name)
-    if entry and path and os.path.realpath(str(entry.file)) == os.path.realpath(path):
-        entry = entry.hides
-    another = "another file name" if path else "--name"
-    if entry is not None:
-        yield f"the catalogue has an accelerator of that name, {name}: {another} gives another"
-        return
-    with suppress(SpecplanError):
-        other = catalogue.hardware(name).card.name
-        if other != name:
-            yield f"{name} is another name of {other} (SC004): {another} gives another"
 
 
 @contextmanager
