@@ -43,9 +43,13 @@ class SpecplanError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
+        return f"{self.where}: {self.said}" if self.where else self.said
+
+    @property
+    def said(self) -> str:
+        """The line without its place, for whoever has said that already."""
         expected = f"expected {self.expected}" if self.expected else ""
-        return place + "; ".join(part for part in (self.what, expected, self.hint) if part)
+        return "; ".join(part for part in (self.what, expected, self.hint) if part)
 
 
 class UsageError(SpecplanError):

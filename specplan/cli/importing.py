@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -175,17 +177,13 @@ def _report(folder: str, catalogue: Catalogue, out: Out) -> int:
     return show(report_answer(shown, checked), out)
 
 
-class _finder:  # noqa: N801 - a function with a memory
-    """The card of a model by the name that a foreign file gives it, if the catalogue has one."""
+def _finder(catalogue: Catalogue) -> Callable[[str], Model | None]:
+    """Gives the card of a model by the name that a foreign file gives it, if there is one."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
-        self.known: dict[str, Model | None] = {}
+    @cache
+    def find(name: str) -> Model | None:
+        with suppress(SpecplanError):
+            return catalogue.model(name).card
+        return None
 
-    def __call__(self, name: str) -> Model | None:
-        if name not in self.known:
-            try:
-                self.known[name] = self.catalogue.model(name).card
-            except SpecplanError:
-                self.known[name] = None
-        return self.known[name]
+    return find

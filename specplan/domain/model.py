@@ -6,12 +6,13 @@ A dense full-attention card may carry the two planning figures alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from specplan.domain.architecture import Architecture, ExpertGroup, KvGroup
+from specplan.domain.architecture import Architecture, ExpertGroup, KvGroup, Weights
 from specplan.domain.card import Count, Dtype, Name, Source, Strict, Text
 from specplan.domain.heads import Drafts, MedusaHeads, MlpSpeculator
 from specplan.domain.layers import Block, Part
@@ -33,6 +34,11 @@ LIKE = {
     Part.EMBEDDING: Part.HEAD,
 }
 """Parts that are stored as another where a card says nothing of their own."""
+
+
+def token_bytes(groups: Iterable[KvGroup]) -> float:
+    """Bytes that one token leaves in the cache of these layers at 16 bits, windows ignored."""
+    return sum(group.elements_per_token for group in groups) * KV_DTYPE.bytes_per_element
 
 
 class Disagreement(NamedTuple):
@@ -85,10 +91,9 @@ class Model(Strict):
         """Stated figures more than 0.5 % from what the architecture derives."""
         if self.shape is None:
             return ()
-        kv_bytes = sum(g.elements_per_token for g in self._derived_kv) * KV_DTYPE.bytes_per_element
         pairs = (
             ("matmul_params", self.matmul_params, self.shape.matmul_params),
-            ("kv_bytes_per_token", self.kv_bytes_per_token, kv_bytes),
+            ("kv_bytes_per_token", self.kv_bytes_per_token, token_bytes(self._derived_kv)),
             ("stored_params", self.stored_params, self.shape.stored_params),
         )
         return tuple(
@@ -118,18 +123,21 @@ class Model(Strict):
         if self.architecture is None:
             return self.resident_params * dtype.bytes_per_element
         return sum(
-            weights.params * self.part_dtype(weights.part, dtype, weights.block).bytes_per_element
-            for weights in self.architecture.weights()
+            weights.params * stored.bytes_per_element for weights, stored in self.weights_as(dtype)
         )
 
     def expert_bytes(self, dtype: Dtype) -> float:
         """Bytes of the routed experts among them."""
-        weights = self.architecture.weights() if self.architecture else ()
         return sum(
-            w.params * self.part_dtype(w.part, dtype, w.block).bytes_per_element
-            for w in weights
-            if w.part is Part.EXPERTS
+            weights.params * stored.bytes_per_element
+            for weights, stored in self.weights_as(dtype)
+            if weights.part is Part.EXPERTS
         )
+
+    def weights_as(self, dtype: Dtype) -> Iterator[tuple[Weights, Dtype]]:
+        """What the architecture stores, each with its type when the model is run as `dtype`."""
+        for weights in self.architecture.weights() if self.architecture else ():
+            yield weights, self.part_dtype(weights.part, dtype, weights.block)
 
     @property
     def active_params(self) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from specplan.domain.imported import Derived, Extra
 from specplan.domain.layers import Part
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.model import Model, token_bytes
 from specplan.importers.hf import drafting_layer
 from specplan.importers.keys import Keys
 from specplan.importers.layered import Head, inner_of
@@ -31,7 +31,7 @@ def figures(card: Model, kept: Storage) -> Iterator[Derived]:
     yield Derived("matmul_params", f"{shape.matmul_params:,}", multiplied)
     everything = "everything stored; tied weights once"
     yield Derived("stored_params", f"{shape.stored_params:,}", everything)
-    cache = sum(g.elements_per_token for g in card.kv_groups) * KV_DTYPE.bytes_per_element
+    cache = token_bytes(card.kv_groups)
     yield Derived("kv_bytes_per_token", f"{cache:,.0f}", "all layers at 16 bits, windows ignored")
     index = sum(g.index_bytes for g in card.kv_groups)
     if index:

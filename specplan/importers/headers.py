@@ -54,16 +54,12 @@ def _quantised(card: Model, sums: Sequence[Stored]) -> None:
     """Refuses files without at least half of what the card stores in its type: modules that differ
     from most of their part are counted as it is.
     """
-    arch = card.architecture
     kept = PACKED.get(card.dtype)
-    if arch is None or kept is None:
+    if kept is None:
         return
     held = sum(each.bytes for each in sums if each.dtype in kept)
-    due = sum(
-        weights.params
-        for weights in arch.weights()
-        if card.part_dtype(weights.part, card.dtype, weights.block) is card.dtype
-    )
+    stored = card.weights_as(card.dtype)
+    due = sum(weights.params for weights, dtype in stored if dtype is card.dtype)
     bits = 8 if card.dtype in {Dtype.FP8, Dtype.INT8} else 4
     if held < due * bits / 16:
         raise InputError(

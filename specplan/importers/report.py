@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specplan.domain.imported import Checked, Imported
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.model import Model, token_bytes
 from specplan.errors import InputError, SpecplanError, Where
 from specplan.importers.card import Wish, imported
 from specplan.importers.explain import verdict_on
@@ -87,15 +87,9 @@ def _checked(path: Path, known: Published, find: Find) -> Checked:
         foreign = open_source(str(path))
         made = imported(foreign, Wish(target=_target(foreign, find), head=known.head))
     except SpecplanError as error:
-        said = replace_where(error)
-        return Checked(file=path.name, verdict="refused", says=said, published_params=known.params)
+        says, params = error.said, known.params
+        return Checked(file=path.name, verdict="refused", says=says, published_params=params)
     return _held(path, made, known)
-
-
-def replace_where(error: SpecplanError) -> str:
-    """The error without its place: the row names the file."""
-    expected = f"expected {error.expected}" if error.expected else ""
-    return "; ".join(part for part in (error.what, expected, error.hint) if part)
 
 
 def _absent(folder: Path, name: str, known: Published) -> Checked:
@@ -127,7 +121,7 @@ def _target(foreign: Foreign, find: Find) -> Model | None:
 
 def _held(path: Path, made: Imported, known: Published) -> Checked:
     card, shape = made.card, made.card.shape
-    cache = sum(g.elements_per_token for g in card.kv_groups) * KV_DTYPE.bytes_per_element
+    cache = token_bytes(card.kv_groups)
     row = Checked(
         file=path.name,
         verdict="unknown",

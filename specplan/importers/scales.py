@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
 from specplan.domain.layers import Part
 from specplan.domain.model import Model
@@ -20,30 +19,21 @@ UNCOUNTED = (
 def scale_params(card: Model, config: Mapping[str, object]) -> int:
     """One for each block of the weights stored in fewer than 16 bits, as the config sizes them."""
     block = next(_blocks(config), None)
-    arch: Architecture | None = card.architecture
-    if block is None or arch is None:
+    if block is None:
         return 0
-    narrow = sum(
-        weights.params
-        for weights in arch.weights()
-        if card.part_dtype(weights.part, card.dtype, weights.block).bytes_per_element < 2
-    )
-    return narrow // block
+    stored = card.weights_as(card.dtype)
+    return sum(weights.params for weights, dtype in stored if dtype.bytes_per_element < 2) // block
 
 
 def integer_scales(card: Model, groups: Mapping[Part, int | None]) -> int | None:
     """One for each group of the weights stored as 4-bit integers, by the size of the groups of each
     part (None: no groups, 0: several sizes); None where that cannot be told.
     """
-    arch = card.architecture
     if 0 in groups.values():
         return None
     scales = 0
-    for weights in arch.weights() if arch else ():
-        part = weights.part
-        if card.part_dtype(part, card.dtype, weights.block) is not Dtype.INT4:
-            continue
-        size = groups.get(part)
+    for weights, dtype in card.weights_as(card.dtype):
+        size = groups.get(weights.part) if dtype is Dtype.INT4 else None
         scales += weights.params // size if size else 0
     return scales
 

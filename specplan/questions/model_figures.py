@@ -8,7 +8,7 @@ from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype
 from specplan.domain.layers import Block, Experts, Mlp
 from specplan.domain.mixers import Attention, LatentAttention
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.model import KV_DTYPE, Model, token_bytes
 from specplan.physics.roofline import kv_bytes
 from specplan.questions.cards import known
 from specplan.questions.figures import Fact, Figure, figures
@@ -117,7 +117,7 @@ def _kv(arch: Architecture | None) -> float | None:
     """Bytes of one token at 16 bits over all layers, windows ignored."""
     if arch is None:
         return None
-    return sum(g.elements_per_token for g in arch.kv_groups) * KV_DTYPE.bytes_per_element
+    return token_bytes(arch.kv_groups)
 
 
 def _cache(card: Model, context: int) -> Fact:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from specplan.domain.answer import Answer, Column, Lines, Rows, Section
 from specplan.domain.drafter import drafter_of
-from specplan.domain.model import KV_DTYPE, Model
+from specplan.domain.model import Model, token_bytes
 from specplan.questions.cards import (
     ORIGIN_COLUMNS,
     Listed,
@@ -176,4 +176,4 @@ def _kv_per_token(card: Model) -> float:
     """Bytes that a token leaves in cache at 16 bits: the card's figure, else derived."""
     if card.kv_bytes_per_token is not None:
         return card.kv_bytes_per_token
-    return sum(g.elements_per_token for g in card.kv_groups) * KV_DTYPE.bytes_per_element
+    return token_bytes(card.kv_groups)

@@ -202,8 +202,8 @@ def _four_bit_bytes(card: Model, parts: float) -> float:
     """Bytes of what is stored in four bits and scales that are not counted."""
     if card.architecture is None:
         return parts if card.dtype in _FOUR_BITS else 0.0
-    stored = (
-        (w.params, card.part_dtype(w.part, card.dtype, w.block))
-        for w in card.architecture.weights()
+    return sum(
+        weights.params * dtype.bytes_per_element
+        for weights, dtype in card.weights_as(card.dtype)
+        if dtype in _FOUR_BITS
     )
-    return sum(params * dtype.bytes_per_element for params, dtype in stored if dtype in _FOUR_BITS)
