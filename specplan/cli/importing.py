@@ -28,6 +28,8 @@ specplan models import ./checkpoint/ -o my-model.yaml
 specplan models import ./head/config.json --for llama-3.1-8b
 specplan models import --report configs/"""
 
+OWN_BITS = "the file's own types hold other bits a weight, as the notes say"
+
 Source = Annotated[
     str | None,
     typer.Argument(
@@ -113,6 +115,8 @@ def _import(
         raise UsageError(what, where=where, expected="the model that a drafter is for")
     foreign = open_source(source)
     made = imported(foreign, Wish(name=called, target=drafted, mtp=mtp))
+    if foreign.kind == "gguf":
+        made = _accepting(made)
     doubts = _unfit(made.card, drafted) if drafted is not None else ()
     doubts += (*_unlike(made), *clash(made.card, catalogue, path))
     text = text_of(made.card, "what was imported")
@@ -135,12 +139,22 @@ def _next(card: Model, file: Path) -> str:
     return f"specplan check {plain}; specplan sweep {asked}"
 
 
+def _accepting(made: Imported) -> Imported:
+    """A GGUF file's card, which accepts that its exact bytes are not those of the nearest types:
+    its reader has held every tensor to the header, so that nothing else can differ.
+    """
+    from specplan.rules.models import UNSUMMED, unsummed
+
+    accept = {found.rule: OWN_BITS for found in unsummed(made.card) if found.rule == UNSUMMED.id}
+    return replace(made, card=replace(made.card, accept=accept))
+
+
 def _unlike(made: Imported) -> Iterator[str]:
     """Bytes of the files that the parts of the card do not come to."""
     from specplan.rules.models import unsummed
 
     card = made.card
-    for finding in unsummed(card):
+    for finding in () if card.accept else unsummed(card):
         parts = replace(card, stored_bytes=None).weights_bytes(card.dtype)
         held = ", ".join(extra.what for extra in made.extras) or "parts that no key names"
         beyond = f"; they may hold {held}" if (card.stored_bytes or 0) > parts else ""

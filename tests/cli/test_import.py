@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from foreign import safetensors, written
+from foreign import gguf, safetensors, written
 from small import card, small
 from typed import answered, one_line
 
@@ -361,3 +361,48 @@ def test_reports_of_folders_without_configs(capsys):
 def _with_index(capsys, raw: bytes) -> str:
     Path("index.csv").write_bytes(raw)
     return refused(capsys, "--report .")
+
+
+# GGUF
+
+
+def q8_0(layers: int = 2, hidden: int = 64, feed: int = 128, vocab: int = 4000) -> bytes:
+    """A whole Llama in Q8_0: 4 heads and 2 KV heads of 16."""
+    tensors = {"token_embd.weight": (8, (vocab, hidden)), "output.weight": (8, (vocab, hidden))}
+    tensors["output_norm.weight"] = (0, (hidden,))
+    shapes = {
+        "attn_q": (hidden, hidden),
+        "attn_k": (32, hidden),
+        "attn_v": (32, hidden),
+        "attn_output": (hidden, hidden),
+        "ffn_down": (hidden, feed),
+        "ffn_gate": (feed, hidden),
+        "ffn_up": (feed, hidden),
+    }
+    for number in range(layers):
+        tensors |= {f"blk.{number}.{name}.weight": (8, shape) for name, shape in shapes.items()}
+        norms = ("attn_norm", "ffn_norm")
+        tensors |= {f"blk.{number}.{name}.weight": (0, (hidden,)) for name in norms}
+    figures = {
+        "block_count": layers,
+        "embedding_length": hidden,
+        "feed_forward_length": feed,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+        "context_length": 2048,
+    }
+    stated = {f"llama.{key}": value for key, value in figures.items()}
+    return gguf({"general.architecture": "llama", **stated}, tensors)
+
+
+def test_a_gguf_card_is_exact_and_accepts_the_bits_of_its_own_types(capsys):
+    """Each layer: 2 x 64 x 64 + 2 x 32 x 64 + 3 x 64 x 128 + 2 x 64. Q8_0 holds 8.5 bits."""
+    Path("mine.gguf").write_bytes(q8_0())
+    assert imports(capsys, "mine.gguf -o mine.yaml").code == 0
+    read_back = read(MINE)
+    layer = 2 * 64 * 64 + 2 * 32 * 64 + 3 * 64 * 128 + 2 * 64
+    assert read_back.architecture.stored_params == 2 * layer + 2 * 4000 * 64 + 64 == 586_048
+    vectors = 5 * 64
+    assert read_back.stored_bytes == (586_048 - vectors) * 34 / 32 + 4 * vectors
+    said = answered(capsys, ["check", "mine.yaml"])
+    assert (said.code, said.out) == (0, "1 card: nothing found; 1 note, -f json shows it\n")
