@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from specplan.catalogue.compose import MAX_BYTES
 from specplan.catalogue.folders import PACKAGED, Entry, first_bytes
-from specplan.catalogue.index import Index
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError
 
@@ -25,7 +24,7 @@ def drafters_of(
     none, all that are not as an index says.
     """
     names = {target.name, *target.aliases}
-    rows = {known.name: known.row for known in Index("models").cards.values()}
+    rows = {known.name: known.row for known in catalogue.indices["models"].cards.values()}
 
     def told(entry: Entry) -> bool:
         row = rows.get(entry.name)

@@ -91,8 +91,8 @@ class Catalogue:
         return {}
 
     @cached_property
-    def _indices(self) -> dict[str, Index]:
-        """What is written down of packaged cards, by kind."""
+    def indices(self) -> dict[str, Index]:
+        """What is written down of packaged cards, by kind; each is read once."""
         return {kind: Index(kind) for kind in KINDS}
 
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
@@ -145,7 +145,7 @@ class Catalogue:
         kind = _kind(cls)
         for winner in self.entries(kind).values():
             for entry in _layers(winner) if hidden else (winner,):
-                yield entry, self._indices[kind].find(entry)[1]
+                yield entry, self.indices[kind].find(entry)[1]
 
     def _load(self, kind: str, cls: type[Card], name: str, where: Where | None) -> Loaded[Card]:
         if cls is Model and (is_path(name) or name.endswith(".json")):
@@ -190,7 +190,7 @@ class Catalogue:
         winners = self.entries(kind)
         every = [layer for entry in winners.values() for layer in _layers(entry)]
         ours = [layer for layer in every if layer.layer == PACKAGED]
-        known = self._indices[kind].called(alias)
+        known = self.indices[kind].called(alias)
         named = calling(one for one in ours if one.name in known) or calling(ours)
         named |= calling(one for one in every if one.layer != PACKAGED)
         found = [entry for name, entry in winners.items() if name in named]
@@ -216,7 +216,7 @@ class Catalogue:
 
     def _aliases(self, kind: str, entry: Entry, cls: type[Card]) -> tuple[str, ...]:
         """The other names of a card, which is parsed only where nothing is written down of it."""
-        _, known = self._indices[kind].find(entry)
+        _, known = self.indices[kind].find(entry)
         return known.aliases if known else self.read(entry, cls).card.aliases
 
     def _no_card(self, kind: str, cls: type[Card], name: str, where: Where | None) -> UnknownName:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from typed import ROOT, answered
 
-from specplan.catalogue import drafters
 from specplan.catalogue.index import Index, Known
 from specplan.catalogue.store import Catalogue
 from specplan.domain.heads import WAYS
@@ -196,7 +195,7 @@ def test_a_card_that_has_changed_since_the_index(capsys, monkeypatch):
     row = {"kinds": "drafter mtp", "targets": "another", "family": "mtp"}
     stale = {"0": Known("eagle3-qwen3-8b", (), row)}
     monkeypatch.setattr(Index, "cards", stale)
-    assert drafters.Index("models").cards == stale
+    assert Index("models").cards == stale
     assert drafter(capsys, "-t", "qwen3-8b", "-d", "eagle3") == "eagle3-qwen3-8b"
 
 
