@@ -21,10 +21,11 @@ import numpy as np
 from specplan.catalogue.store import Catalogue
 from specplan.domain.acceptance import Alpha
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import ModelDrafter
+from specplan.domain.drafters import ModelDrafter
 from specplan.domain.scenario import Setup
-from specplan.physics.round import Timing, ideal_rounds, time_rounds, tokens_table
+from specplan.physics.round import Timing, ideal_rounds, time_rounds
 from specplan.physics.steps import Step
+from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import FloatArray
 
 BATCHES = tuple(float(b) for b in range(1, 65))
@@ -54,7 +55,7 @@ def setup() -> Setup:
 
 def speedups(timing: Timing) -> FloatArray:
     """Every point of the grid, shape (contexts, batches, alphas, lengths)."""
-    return timing.gain[:, :, np.newaxis, :] * tokens_table(ALPHAS, LENGTHS)
+    return timing.gain[:, :, np.newaxis, :] * tokens_table(ALPHAS, LENGTHS)[0]
 
 
 def median_s(run: Callable[[], object]) -> float:

@@ -84,6 +84,11 @@ class Asked:
     ep: int = 1
     rereads: bool = False
     draft: bool = False
+    outputs: int | None = None  # tokens of a sequence that go through the head; all where unsaid
+
+    @property
+    def out_rows(self) -> int:
+        return self.rows if self.outputs is None else self.batch * self.outputs
 
     @property
     def rows(self) -> int:
@@ -238,7 +243,7 @@ def sampler_s(vocab: int, asked: Asked, chip: Chip) -> float:
     """Choosing tokens."""
     fixed = chip.small.draft_sampler if asked.draft else chip.small.sampler
     sweeps = 1 if asked.draft else 3
-    return fixed + 4 * sweeps * vocab * asked.rows / (chip.small.memory * chip.bandwidth)
+    return fixed + 4 * sweeps * vocab * asked.out_rows / (chip.small.memory * chip.bandwidth)
 
 
 def state_s(state_bytes: float, rows: int, chip: Chip) -> float:
@@ -276,8 +281,9 @@ class Forward:
         return "bf16" if part in ("router", "head") and BYTES[asked] < 2 else asked
 
     def product(self, name: str, n: float, inner: float, dtype: str) -> list[Term]:
-        time_s = gemm_s(n, inner, self.asked.rows, dtype, self.chip)
-        slow = nearest(self.chip.kernels.gemm, dtype).single if self.asked.rows == 1 else 0.0
+        rows = self.asked.out_rows if name == "head" else self.asked.rows
+        time_s = gemm_s(n, inner, rows, dtype, self.chip)
+        slow = nearest(self.chip.kernels.gemm, dtype).single if rows == 1 else 0.0
         return [(name, time_s, 1.0), ("single row", slow, 0.0)]
 
     def small(self, name: str, launches: float, elements: float) -> Term:
@@ -417,7 +423,7 @@ def shown_s(host_s: float, gpu_s: float, *, hidden: bool) -> float:
 
 
 def round_times(setup: Any, batch: int, context: float, k: int) -> Times:
-    """A round of k drafts of a setup, whose drafter is a model, a ratio, or both."""
+    """A round of k drafts of a setup, whose drafter is a model or a ratio."""
     release, engine = setup.release, setup.engine
     kernels = engine.on(setup.hardware.name) or engine.on(engine.stand_in)
     chip = Chip(setup.hardware, kernels, engine.small)
@@ -440,16 +446,21 @@ def round_times(setup: Any, batch: int, context: float, k: int) -> Times:
         alone = Asked(
             batch=batch,
             tokens=1,
+            outputs=1,
             context=context,
             dtype=str(setup.draft_dtype),
             kv_dtype=str(setup.kv_dtype),
             gpus=setup.draft_tp,
             draft=True,
         )
-        drafter = Forward(setup.draft.model, alone, chip)
-        gpu_s = launched_s(drafter.rest(), batch, release)
-        draft_s += k * (max(gpu_s, release.draft_floor) + release.draft_host)
-        draft_s += total_s(drafter.fusion()) if k else 0.0
+        # A head begins a round with all of its tokens, a model with the one that it lacks.
+        fuses = setup.draft.model.architecture.fuse
+        first = Asked(**{**_figures(alone), "tokens": k + 1 if fuses else 2})
+        begin = Forward(setup.draft.model, first, chip).terms()
+        later = Forward(setup.draft.model, alone, chip).rest()
+        for number, terms, rows in ((min(k, 1), begin, first.rows), (max(k - 1, 0), later, batch)):
+            gpu_s = launched_s(terms, rows, release) if number else 0.0
+            draft_s += number * (max(gpu_s, release.draft_floor) + release.draft_host)
     plain_s = shown_s(release.host, plain_gpu_s, hidden=release.host_hidden)
     if k == 0:
         return Times(plain_s, 0.0, plain_s)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Draws, ModelDrafter
+from specplan.domain.drafter import Draws
+from specplan.domain.drafters import drafter_of
 from specplan.domain.engine import (
     AllReduce,
     Decode,
@@ -234,7 +235,7 @@ def setups(draw: st.DrawFn, *, single: bool = True) -> Setup:
     draft = draw(models("drafter"))
     return Setup(
         target=target,
-        draft=ModelDrafter(draft, ratio=draw(st.sampled_from([0.0, 0.1]))),
+        draft=drafter_of(draft),
         hardware=draw(chips()),
         tp=tp,
         draft_tp=draw(st.sampled_from([1, 2, 4])),

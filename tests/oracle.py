@@ -222,27 +222,51 @@ def target_step(case: Case, batch: float, new: int, context: float) -> Step:
     return _step(case, case.target, case.dtype, case.tp, load=(batch, new, context))
 
 
-def _step(case: Case, model: Model, dtype: str, tp: int, *, load: tuple[float, int, float]) -> Step:
+def _step(
+    case: Case,
+    model: Model,
+    dtype: str,
+    tp: int,
+    *,
+    load: tuple[float, int, float],
+    proposing: int | None = None,
+) -> Step:
     batch, new, context = load
-    flops = 2 * active_params(model) * batch * new / tp
+    head = model.vocab * model.hidden if model.layers else 0
+    unused = 0 if proposing is None else (new - proposing) * head
+    flops = 2 * (active_params(model) * new - unused) * batch / tp
     weights = BYTES[dtype] * read_params(model, batch * new) / tp
     moved = weights + batch * kv_bytes(model, context, case.kv_dtype, tp)
     return Step(flops, moved, flops / peak(case, dtype), moved / case.bandwidth)
 
 
-def draft_step_s(case: Case, batch: float, context: float) -> float:
-    """Seconds of one draft step."""
+def draft_step_s(case: Case, batch: float, context: float, new: int = 1) -> float:
+    """Seconds of one draft step over `new` tokens, of which the last proposes."""
     seconds = case.ratio * target_step(case, batch, 1, context).seconds
     if case.draft is not None:
-        load = batch, 1, context
-        seconds += _step(case, case.draft, case.draft_dtype, case.draft_tp, load=load).seconds
+        one = _step(
+            case,
+            case.draft,
+            case.draft_dtype,
+            case.draft_tp,
+            load=(batch, new, context),
+            proposing=1,
+        )
+        seconds += one.seconds
     return seconds
+
+
+def drafting_s(case: Case, batch: float, k: int, context: float) -> float:
+    """Seconds of k draft steps, the first of a model over two tokens: it catches up on the last."""
+    if not case.drafts or not k:
+        return 0.0
+    later = draft_step_s(case, batch, context)
+    return draft_step_s(case, batch, context, 2) + (k - 1) * later
 
 
 def round_s(case: Case, batch: float, k: int, context: float) -> float:
     """Seconds of k draft steps and one verification of k + 1 tokens."""
-    drafting = k * draft_step_s(case, batch, context) if case.drafts else 0.0
-    return drafting + target_step(case, batch, k + 1, context).seconds
+    return drafting_s(case, batch, k, context) + target_step(case, batch, k + 1, context).seconds
 
 
 def speedup(case: Case, alpha: float, batch: float, k: int, context: float) -> float:
@@ -253,10 +277,11 @@ def speedup(case: Case, alpha: float, batch: float, k: int, context: float) -> f
 
 def flops_per_token(case: Case, alpha: float, k: int) -> float:
     """Arithmetic of a token over that of plain decoding (theorem 3.11)."""
-    share = case.ratio
-    if case.draft is not None:
-        share += active_params(case.draft) / active_params(case.target)
-    drafting = k * share if case.drafts else 0.0
+    drafting = k * case.ratio if case.drafts else 0.0
+    if case.draft is not None and k:  # the token caught up on goes through all but the head
+        head = case.draft.vocab * case.draft.hidden if case.draft.layers else 0
+        params = (k + 1) * active_params(case.draft) - head
+        drafting += params / active_params(case.target)
     return (drafting + k + 1) / expected_tokens(alpha, k)
 
 

@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from specplan.domain.acceptance import Alpha
 from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
-from specplan.domain.drafter import Drafter, ModelDrafter, NoDrafter, RatioDrafter
+from specplan.domain.drafter import Drafter
+from specplan.domain.drafters import ModelDrafter
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.layers import Block, Experts, Mlp
 from specplan.domain.mixers import Attention, Recurrent
 from specplan.domain.model import Model
 from specplan.domain.scenario import Part, Scenario, Setup
+from specplan.domain.weightless import NoDrafter, RatioDrafter
 
 SOURCES = (Source(of=("all",), kind="derived", cite="made for a test"),)
 
@@ -109,7 +111,7 @@ def drafter(case: oracle.Case) -> Drafter:
         return NoDrafter()
     if case.draft is None:
         return RatioDrafter(case.ratio)
-    return ModelDrafter(model(case.draft, "drafter"), ratio=case.ratio)
+    return ModelDrafter(model(case.draft, "drafter"))
 
 
 def setup(case: oracle.Case) -> Setup:
@@ -228,16 +230,16 @@ def models(draw: st.DrawFn) -> oracle.Model:
 
 @st.composite
 def cases(draw: st.DrawFn) -> oracle.Case:
-    """Any target with a model, a cost ratio, a model and a ratio, or nothing to draft for it."""
+    """Any target with a model, a cost ratio, or nothing to draft for it."""
     rates = {"bf16": draw(st.floats(1e12, 1e16))}
     for name in draw(st.lists(st.sampled_from(["fp16", "fp8", "int8", "fp4"]), unique=True)):
         rates[name] = draw(st.floats(1e12, 1e16))
     dtypes = st.sampled_from(["bf16", "fp16", "fp8", "int8", "fp4", "int4"])
-    kind = draw(st.sampled_from(["model", "model", "ratio", "both", "free", "none"]))
+    kind = draw(st.sampled_from(["model", "model", "ratio", "free", "none"]))
     return oracle.Case(
         target=draw(models()),
-        draft=draw(models()) if kind in {"model", "both"} else None,
-        ratio=draw(st.floats(0.001, 2)) if kind in {"ratio", "both"} else 0.0,
+        draft=draw(models()) if kind == "model" else None,
+        ratio=draw(st.floats(0.001, 2)) if kind == "ratio" else 0.0,
         drafts=kind != "none",
         rates=rates,
         bandwidth=draw(st.floats(1e10, 1e13)),

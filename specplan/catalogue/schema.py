@@ -26,8 +26,8 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import HeldOut, Measurement
 from specplan.domain.model import Model
-from specplan.domain.plan import Plan
-from specplan.errors import InputError, SpecplanError, Where, did_you_mean, unknown
+from specplan.domain.plan import AcceptanceText, Plan
+from specplan.errors import InputError, SpecplanError, Where, did_you_mean, placed, unknown
 from specplan.units import Unit, likely_slip, parse_quantity, people
 from specplan.visible import visible
 
@@ -229,6 +229,10 @@ class _Reading:
     def _scalar(
         self, data: object, base: object, marks: tuple[object, ...], path: KeyPath
     ) -> object:
+        spoken = next((mark for mark in marks if isinstance(mark, AcceptanceText)), None)
+        if spoken and isinstance(data, dict | list):
+            with placed(self.document.where(path)):
+                return spoken.said(data)
         if isinstance(data, bool):
             return data
         if base is float:

@@ -9,10 +9,11 @@ from pathlib import PurePath
 from specplan.catalogue.read import Document
 from specplan.catalogue.store import Catalogue, Loaded, is_path
 from specplan.cli import grammar
+from specplan.cli.acceptance import acceptances
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import AnyLoaded
 from specplan.cli.scenario import build
-from specplan.domain.drafter import DRAFTERS
+from specplan.domain.drafters import plugged_drafter, typed_drafter
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
@@ -216,8 +217,8 @@ def _card(item: str) -> tuple[str]:
 
 
 def _drafter(item: str) -> tuple[str]:
-    kind, _, argument = item.partition(":")
-    return (DRAFTERS[kind](argument).label,) if kind in DRAFTERS else _card(item)
+    drafter = typed_drafter(item) or plugged_drafter(item)
+    return (drafter.label,) if drafter else _card(item)
 
 
 _ITEMS: dict[str, Callable[[str], tuple[Value, ...]]] = {
@@ -227,5 +228,5 @@ _ITEMS: dict[str, Callable[[str], tuple[Value, ...]]] = {
     "tp": lambda item: grammar.whole_axis((item,)),
     "batch": lambda item: grammar.batches((item,)),
     "context": lambda item: grammar.contexts((item,)),
-    "alpha": lambda item: tuple(a.alpha for a in grammar.acceptances((item,))),
+    "alpha": lambda item: tuple(a.iid for a in acceptances((item,)) if a.iid is not None),
 }

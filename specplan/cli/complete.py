@@ -27,6 +27,8 @@ CHOSEN_K = ("best", "gate")
 STATUSES = ("available", "announced")
 HEADS = ("eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block")
 KINDS = ("dense", "moe", "mla", "sliding", "hybrid", "drafter", *HEADS)
+TYPED = ("free", "none", "ratio:", "ngram", "suffix", "lookahead", "skip:")
+ACCEPTANCES = (*("conditional", "unconditional", "decay", "length", "burst", "context", "mixture"),)
 WAYS = (*HEADS, "dflash", "dspark")
 HARDWARE_SORTS = (
     *("vendor", "name", "memory", "bandwidth", "rate", "fp8", "ridge", "year", "tdp", "price"),
@@ -65,7 +67,13 @@ def engines(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Kinds of drafter, and models."""
-    return _listed(incomplete, ("free", "none", "ratio:", *WAYS, *_cards("models", ctx)))
+    return _listed(incomplete, (*TYPED, *WAYS, *_cards("models", ctx)))
+
+
+def acceptances(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Models of acceptance, up to their figures."""
+    del ctx
+    return _listed(incomplete, [f"{kind}:" for kind in ACCEPTANCES])
 
 
 def column(kind: str, name: str) -> Completer:

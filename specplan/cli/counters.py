@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from specplan.cli import grammar
+from specplan.cli.acceptance import UNCERTAIN
 from specplan.domain.scenario import Input
 from specplan.errors import UsageError, Where
 from specplan.physics.estimate import alpha_from_counts
@@ -45,7 +46,7 @@ def counted(
         rate = f"{accepted / drafted:.3f}"
         note += f", not {rate}: drafts after a rejection were never tried"
     return Counted(
-        flags=asked | {"acceptance": (f"{alpha.alpha!r}{grammar.UNCERTAIN}{alpha.sd!r}",)},
+        flags=asked | {"acceptance": (f"{alpha.alpha!r}{UNCERTAIN}{alpha.sd!r}",)},
         inputs={name: Input(value=value, origin="flag") for name, value in values.items()},
         notes=(note,),
     )

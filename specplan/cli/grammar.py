@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from specplan.domain.acceptance import Alpha
+from specplan.cli.acceptance import Curves, acceptances, no_curves
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Part
 from specplan.errors import SpecplanError, UsageError, Where, unknown
 from specplan.units import parse_axis, parse_number
 from specplan.visible import visible
 
-UNCERTAIN = "+-"
 CHOSEN = ("best", "gate")
 LARGEST_K = 64
 MOST_WEIGHT = 1e9
@@ -79,35 +80,6 @@ def lengths(texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(v) for v in values))
 
 
-def acceptances(texts: Sequence[str]) -> tuple[Alpha, ...]:
-    """Alphas: an axis, or 0.7+-0.05 for one known with an uncertainty."""
-    return tuple(dict.fromkeys(a for text in texts for a in _acceptances(text)))
-
-
-def _acceptances(text: str) -> list[Alpha]:
-    kind, colon, _ = text.partition(":")
-    if colon and kind.replace("-", "").isalpha():
-        raise UsageError(
-            f"acceptance '{visible(kind, 60)}:' is not known to this version",
-            expected="alphas such as 0.7, 0.6,0.8, 0.5:0.95:0.05 or 0.7+-0.05",
-        )
-    if UNCERTAIN in text:
-        return [_uncertain(item) for item in text.split(",")]
-    values = parse_axis(text)
-    if ":" not in text and len(values) > 1 and list(values) == sorted(values, reverse=True):
-        raise UsageError(
-            f"a falling list of alphas, {visible(text, 60)}, looks like rates per position",
-            expected="one alpha per workload",
-            hint="for several alphas write them rising",
-        )
-    return [Alpha(v) for v in values]
-
-
-def _uncertain(item: str) -> Alpha:
-    value, sign, spread = item.partition(UNCERTAIN)
-    return Alpha(parse_number(value.strip()), parse_number(spread.strip()) if sign else 0.0)
-
-
 def dtypes(texts: Sequence[str]) -> tuple[Dtype, ...]:
     """Storage types."""
     known = [str(d) for d in Dtype]
@@ -141,20 +113,23 @@ def mix_text(keys: Mapping[str, str]) -> str:
     return ",".join((keys["weight"], *pairs))
 
 
-def part(keys: Mapping[str, str], base: Mapping[str, Sequence[str]]) -> Part:
+def part(
+    keys: Mapping[str, str], base: Mapping[str, Sequence[str]], curves: Curves = no_curves
+) -> Part:
     """One workload of a mix; what it leaves out is that of the common workload."""
     weight = parse_number(keys["weight"])
     if not 0 < weight <= MOST_WEIGHT:
         expected = f"more than 0, at most {MOST_WEIGHT:g}"
         raise UsageError(f"weight {weight:g} is no share", expected=expected, hint=MIX_FORM)
-    alpha: Alpha = _one("acceptance", acceptances, part_text(keys, "acceptance"), base)
-    if alpha.sd:
-        raise UsageError(f"a part of a mix takes one alpha, not {alpha}", expected=MIX_FORM)
+    read = partial(acceptances, curves=curves)
+    acceptance: Acceptance = _one("acceptance", read, part_text(keys, "acceptance"), base)
+    if acceptance.sd:
+        raise UsageError(f"a part of a mix takes one alpha, not {acceptance}", expected=MIX_FORM)
     return Part(
         weight=weight,
         batch=_one("batch", batches, part_text(keys, "batch"), base),
         context=_one("context", contexts, part_text(keys, "context"), base),
-        acceptance=alpha,
+        acceptance=acceptance,
     )
 
 

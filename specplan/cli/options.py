@@ -48,7 +48,8 @@ class What:
             "-d",
             "--draft",
             metavar="DRAFT",
-            help="Drafter: a model, a kind (eagle3), ratio:0.05, free or none.",
+            help="Drafter: a model, a kind (eagle3), ngram, suffix, lookahead, skip:0.4, "
+            "ratio:0.05, free or none.",
             autocompletion=complete.drafts,
         ),
     ] = None
@@ -151,8 +152,11 @@ class Load:
             "-a",
             "--acceptance",
             "--alpha",
-            metavar="AXIS",
-            help="Acceptance of a draft token; or 0.7+-0.05.",
+            metavar="ALPHAS",
+            help="Acceptance of a draft token: alphas, 0.7+-0.05, KIND:FIGURES "
+            "(conditional:.8,.7, unconditional:, decay:.82,.95, length:2.9@4, burst:.2@3.1, "
+            "context:.8@2k,.6@32k, mixture:.8@0.7,.5@0.3) or a curve.",
+            autocompletion=complete.acceptances,
         ),
     ] = None
     k: Annotated[

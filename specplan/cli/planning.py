@@ -14,7 +14,7 @@ from specplan.cli import grammar
 from specplan.cli.cases import Library, case_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.scenario import DEFAULTS
-from specplan.domain.drafter import DRAFTERS
+from specplan.domain.drafters import DRAFTERS
 from specplan.domain.heads import WAYS
 from specplan.domain.scenario import Scenario
 from specplan.questions.common import times

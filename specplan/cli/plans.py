@@ -14,6 +14,7 @@ from specplan.cli import grammar
 from specplan.cli.options import What
 from specplan.cli.planned import PlanRead
 from specplan.cli.scenario import load
+from specplan.domain.acceptance import Alpha
 from specplan.domain.plan import MixPart, Plan, Workload
 from specplan.errors import InputError, SpecplanError, UsageError, placed
 from specplan.visible import visible
@@ -56,7 +57,6 @@ def plan_in(document: Document, folder: Path) -> PlanRead:
         raise InputError(
             f"schema is {shown}", where=document.where(("schema",)), expected=f"'{PLAN_HEADER}'"
         )
-    _pasted_list(document.data.get("workload"), document)
     plan = bind(document, Plan)
     if plan.workload:
         _once(plan.workload, document)
@@ -82,20 +82,9 @@ def _each_part(mix: Sequence[MixPart], document: Document) -> None:
         for key, text in said.items():
             with placed(document.where(("workload", "mix", number, key))):
                 try:
-                    grammar.part({"weight": "1", key: text}, _PLAIN_PART)
+                    # Names of curves are looked up where the catalogue is at hand.
+                    grammar.part({"weight": "1", key: text}, _PLAIN_PART, lambda _: Alpha(0.0))
                 except SpecplanError as error:  # its form is that of the option
                     error.expected = error.expected.replace(grammar.MIX_FORM, "")
                     error.hint = error.hint.replace(grammar.MIX_FORM, "")
                     raise
-
-
-def _pasted_list(workload: object, document: Document) -> None:
-    """Refuses a bare list under acceptance: it may be rates given all before, or shares."""
-    if isinstance(workload, dict) and isinstance(workload.get("acceptance"), list):
-        raise InputError(
-            "acceptance is a bare list",
-            where=document.where(("workload", "acceptance")),
-            expected="one acceptance",
-            hint="for several alphas use alpha: [...]; rates per position are not known to this "
-            "version",
-        )

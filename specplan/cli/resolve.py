@@ -14,11 +14,14 @@ from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import Loaded
 from specplan.cli import grammar
+from specplan.cli.acceptance import acceptances, no_curves
 from specplan.cli.kinds import Heads, meant, only_one
 from specplan.cli.planned import Given
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.bands import like
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import DRAFTERS, Drafter, drafter_of
+from specplan.domain.drafter import Drafter
+from specplan.domain.drafters import drafter_of, plugged_drafter, typed_drafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.heads import WAYS
@@ -75,6 +78,14 @@ class Resolver:
         self.inputs.setdefault(name, Input(value=",".join(given.texts), origin=given.origin))
         return values
 
+    def acceptance(self, texts: Sequence[str]) -> tuple[Acceptance, ...]:
+        """The models of -a; names are looked up among the curves of these targets."""
+        return acceptances(texts, curves=self.curve)
+
+    def curve(self, text: str) -> Acceptance:
+        """The curve of that name."""
+        return no_curves(text)
+
     def names(self, name: str) -> dict[str, Where]:
         """The names on an axis and their places, comma lists and repeated options added up."""
         found: dict[str, Where] = {}
@@ -122,6 +133,8 @@ class Resolver:
     ) -> Setup:
         """One combination, with what follows from it."""
         (engine, release, version), (groups, ep) = served, split
+        with placed(self.asked["draft"].where):
+            draft = draft.joined(target)
         setup = Setup(
             target=target,
             draft=draft,
@@ -192,12 +205,12 @@ class Resolver:
         return loaded.card
 
     def _draft(self, name: str, where: Where) -> Drafter:
-        kind, _, argument = name.partition(":")
-        if kind in DRAFTERS:
-            with placed(where):
-                drafter = DRAFTERS[kind](argument)
+        with placed(where):
+            drafter = typed_drafter(name)
+        if drafter:
             self._keep("draft", Input(value=drafter.label, origin=self.asked["draft"].origin))
             return drafter
+        kind, _, argument = name.partition(":")
         if kind.lower() in WAYS and not argument:
             name = only_one(kind.lower(), self.targets, self.catalogue, where)
         try:
@@ -205,6 +218,11 @@ class Resolver:
             with placed(where):
                 return drafter_of(model)
         except UnknownName as error:
+            with placed(where):
+                added = plugged_drafter(name)
+            if added:
+                self._keep("draft", Input(value=added.label, origin=self.asked["draft"].origin))
+                return added
             if way := meant(name):
                 error.expected, error.hint = "", f"did you mean the kind '{way}'?"
             elif not error.hint.startswith("did you mean"):

@@ -13,8 +13,10 @@ from os import PathLike
 from specplan.catalogue.folders import user_folders
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
+from specplan.cli.acceptance import Curves
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
+from specplan.domain.acceptance_text import acceptance_text
 from specplan.domain.scenario import Input, Part, Scenario, Setup
 from specplan.errors import Refused, UsageError, Where, placed, unknown
 
@@ -87,12 +89,16 @@ def _loaded(given: Catalogue | Folder | Iterable[Folder] | None) -> Catalogue:
 
 def _texts(name: str, value: str | float | Iterable[str | float]) -> tuple[str, ...]:
     """An option's value in the grammar; a list of numbers is read as one axis."""
+    if name == "acceptance" and isinstance(value, Mapping):
+        return (acceptance_text(value),)
     if isinstance(value, str) or not isinstance(value, Iterable):
         return (str(value),)
     items = tuple(value)
     if not items:
         raise UsageError(f"{name} is empty", expected="a value, or several")
-    numbers = not any(isinstance(item, str) for item in items)
+    numbers = not any(isinstance(item, str | Mapping) for item in items)
+    if name == "acceptance" and not numbers:
+        return tuple(acceptance_text(item) for item in items)
     return (",".join(map(str, items)),) if numbers else tuple(map(str, items))
 
 
@@ -119,7 +125,7 @@ def build(
     _refuse_rateless(setups, asked)
     _refuse_cardless(setups, asked)
     said, whose = _mix(mix, plan)
-    parts, own = _parts(said, whose, asked)
+    parts, own = _parts(said, whose, asked, resolver.curve)
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
     k = resolver.axis("k", grammar.lengths)
     if k and k_max is not None:
@@ -128,7 +134,7 @@ def build(
         setups=setups,
         batch=resolver.axis("batch", grammar.batches),
         context=resolver.axis("context", grammar.contexts),
-        acceptance=resolver.axis("acceptance", grammar.acceptances),
+        acceptance=resolver.axis("acceptance", resolver.acceptance),
         k=k,
         k_max=longest,
         growth=_growth(asked),
@@ -283,12 +289,12 @@ def _mix(mix: Sequence[str], plan: PlanRead | None) -> tuple[list[dict[str, str]
 
 
 def _parts(
-    said: Sequence[Mapping[str, str]], whose: Given, asked: Mapping[str, Given]
+    said: Sequence[Mapping[str, str]], whose: Given, asked: Mapping[str, Given], curves: Curves
 ) -> tuple[tuple[Part, ...], set[str]]:
     """The workloads of a mix, and the axes that each of them has for itself."""
     base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
     with placed(whose.where):
-        parts = tuple(grammar.part(p, base) for p in said)
+        parts = tuple(grammar.part(p, base, curves) for p in said)
     own = {n for n in base if said and all(grammar.part_text(p, n) is not None for p in said)}
     for name in sorted(own):
         lengths = name == "context" and "isl" in asked

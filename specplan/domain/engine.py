@@ -196,6 +196,7 @@ class Engine(Strict):
     follows: Name | None = None
     stand_in: Name | None = None
     rereads_kv: bool | None = None
+    pads_lookup: bool | None = None
     expert_overlap: Annotated[float, Ge(0), Le(1)] | None = None
     small: Small | None = None
     kernels: tuple[Kernels, ...] = ()
@@ -240,6 +241,13 @@ class Engine(Strict):
     def rereads(self) -> bool:
         """Whether attention reads the cache once per query; a card that does not say reads once."""
         return bool(self.rereads_kv)
+
+    @property
+    def pads(self) -> bool:
+        """Whether verification is k + 1 wide for a sequence without drafts; no where no card says
+        so.
+        """
+        return bool(self.pads_lookup)
 
     @property
     def overlap(self) -> float:

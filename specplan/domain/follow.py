@@ -20,6 +20,7 @@ def following(card: Engine, base: Engine) -> Engine:
         card,
         stand_in=card.stand_in or base.stand_in,
         rereads_kv=base.rereads_kv if card.rereads_kv is None else card.rereads_kv,
+        pads_lookup=base.pads_lookup if card.pads_lookup is None else card.pads_lookup,
         expert_overlap=base.expert_overlap if card.expert_overlap is None else card.expert_overlap,
         small=card.small or base.small,
         kernels=tuple(sorted((*own, *lent), key=lambda one: one.gpus)),

@@ -24,12 +24,14 @@ STAGED: frozenset[Kind] = frozenset({"mlp-speculator"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts(Strict):
     """How a card drafts, and for which targets it was trained. `proposes` is the longest draft of
-    kinds that fix one; `trained_context` of the card is as far as the drafter was trained.
+    kinds that fix one; `modules` how many of the layers of its card it has, one for each position;
+    `trained_context` of the card is as far as the drafter was trained.
     """
 
     kind: Kind
     targets: Annotated[tuple[Name, ...], MaxLen(16)] = ()
     proposes: Annotated[int, Ge(1), Le(256)] | None = None
+    modules: Annotated[int, Ge(1), Le(64)] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from specplan.domain.acceptance_text import acceptance_text
 from specplan.domain.card import NEEDS_UNIT, Strict, Text
 from specplan.units import Unit
 
@@ -25,6 +26,22 @@ class AxisText:
         return {"anyOf": [{"type": "number"}, handler(core_schema)]}
 
 
+class AcceptanceText(AxisText):
+    """Marks text that may be written as a number or a mapping: a model of acceptance."""
+
+    __slots__ = ()
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Mappings pass in YAML too."""
+        either = super().__get_pydantic_json_schema__(core_schema, handler)
+        return {"anyOf": [*either["anyOf"], {"type": "object"}]}
+
+    def said(self, value: object) -> str:
+        """The text of a mapping or a list."""
+        return acceptance_text(value)
+
+
+AcceptanceItem = Annotated[str, MinLen(1), MaxLen(2000), AcceptanceText()]
 AxisItem = Annotated[str, MinLen(1), MaxLen(200), AxisText()]
 Axis = Annotated[tuple[AxisItem, ...], MinLen(1), MaxLen(1000)]
 
@@ -37,6 +54,7 @@ class MixPart(Strict):
     batch: AxisItem | None = None
     context: AxisItem | None = None
     alpha: AxisItem | None = None
+    acceptance: AcceptanceItem | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +67,7 @@ class Workload(Strict):
     context: Axis | None = None
     isl: AxisItem | None = None
     osl: AxisItem | None = None
-    acceptance: AxisItem | None = None
+    acceptance: AcceptanceItem | None = None
     alpha: Axis | None = None
     mix: Annotated[tuple[MixPart, ...], MinLen(1), MaxLen(100)] | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from specplan.domain.acceptance import Alpha
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Drafter
 from specplan.domain.engine import Engine, Release
@@ -92,7 +92,7 @@ class Part:
     weight: float
     batch: float
     context: float
-    acceptance: Alpha
+    acceptance: Acceptance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Scenario:
     setups: tuple[Setup, ...]
     batch: tuple[float, ...]
     context: tuple[float, ...]
-    acceptance: tuple[Alpha, ...]
+    acceptance: tuple[Acceptance, ...]
     k: tuple[int, ...] = ()
     k_max: int = 16
     growth: float = 0.0
@@ -119,6 +119,11 @@ class Scenario:
     def candidates(self) -> tuple[int, ...]:
         """The draft lengths a best k is chosen from; k = 0 is always one of them."""
         return tuple(sorted({0, *self.k})) if self.k else tuple(range(self.k_max + 1))
+
+    @property
+    def all_iid(self) -> bool:
+        """Whether an alpha says all of every acceptance."""
+        return all(model.iid is not None for model in self.acceptance)
 
     @property
     def workloads(self) -> int:

@@ -105,10 +105,11 @@ class Crossed:
 
 
 def crossings(
-    setup: Setup, context: float, alpha: float, k: int, limit: int
+    setup: Setup, context: float, tokens: float, k: int, limit: int
 ) -> tuple[Crossing, ...]:
-    """Every batch in 1..limit at which the speedup of k crosses 1; a loss at batch 1 counts."""
-    tokens = float(expected_tokens(alpha, k))
+    """Every batch in 1..limit at which the speedup of k, of so many tokens a round, crosses 1; a
+    loss at batch 1 counts.
+    """
     crossed = Crossed.watching(1)
     for batch, gain in scan_batches(setup, context, (k,), limit):
         crossed.see(batch, tokens * gain)

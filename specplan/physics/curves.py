@@ -34,9 +34,9 @@ def survival_from_lengths(k: npt.ArrayLike, tau: npt.ArrayLike) -> FloatArray:
     measured k share one conditional rate, as one length has always been inverted.
     """
     ends = np.asarray(k, np.int64)
-    lengths = np.concatenate(([1.0], np.asarray(tau, np.float64)))
+    gains = np.diff(np.asarray(tau, np.float64), prepend=1.0)
     steps = np.diff(ends, prepend=0)
-    means = np.clip(isotonic(np.diff(lengths) / steps, steps), 0.0, 1.0)
+    means = np.clip(isotonic(gains / steps, steps), 0.0, 1.0)
     survival: list[float] = []
     kept = 1.0
     for mean, positions in zip(means.tolist(), steps.tolist(), strict=True):
@@ -65,7 +65,8 @@ def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike) -> FloatArray:
         while len(pools) > 1 and pools[-1][0] > pools[-2][0]:
             (v2, w2, n2), (v1, w1, n1) = pools.pop(), pools.pop()
             pools.append(((v1 * w1 + v2 * w2) / (w1 + w2), w1 + w2, n1 + n2))
-    return np.repeat([pool[0] for pool in pools], [pool[2] for pool in pools])
+    levels = np.asarray([pool[0] for pool in pools], np.float64)
+    return np.repeat(levels, [pool[2] for pool in pools])
 
 
 def decay_survival(first: npt.ArrayLike, ratio: npt.ArrayLike, k: int) -> FloatArray:
@@ -74,7 +75,7 @@ def decay_survival(first: npt.ArrayLike, ratio: npt.ArrayLike, k: int) -> FloatA
     """
     a, r = np.broadcast_arrays(np.asarray(first, np.float64), np.asarray(ratio, np.float64))
     rates = np.minimum(a[..., np.newaxis] * r[..., np.newaxis] ** np.arange(k), 1.0)
-    survival: FloatArray = np.cumprod(rates, axis=-1)
+    survival: FloatArray = np.multiply.accumulate(rates, axis=-1)
     return survival
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from specplan.domain.drafter import Draws
 from specplan.domain.engine import Release
 from specplan.domain.scenario import Setup
-from specplan.physics.forward import FUSE, Layout, forward_terms
+from specplan.physics.drafting import passes_of
+from specplan.physics.forward import Layout, forward_terms
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import EAGER, HOST, Step, gpu_step
 from specplan.physics.tokens import FloatArray
@@ -20,14 +20,13 @@ from specplan.physics.work import Load, Term
 
 @dataclass(frozen=True, slots=True)
 class EngineRound:
-    """Steps of a setup at given shapes of context, batch and draft length. `draft` is any draft
-    pass; a round's first may `fuse` the target's hidden states besides. `passes_s` is all of them.
+    """Steps of a setup at given shapes of context, batch and draft length. `drafts` are the passes
+    of the drafter, those that are alike once, in the order of a round; `passes_s` is all of them.
     """
 
     plain: Step
     verify: Step
-    draft: Step | None
-    fuse: Step | None
+    drafts: tuple[Step, ...]
     passes_s: FloatArray
 
 
@@ -35,10 +34,11 @@ def engine_round(
     setup: Setup,
     context: FloatArray,
     batch: FloatArray,
-    k: FloatArray,
-    passes: npt.ArrayLike,
+    drafted: FloatArray,
+    k: Sequence[int],
 ) -> EngineRound:
-    """Plain step, verification of k drafts and one draft pass; arrays broadcast.
+    """Plain step, draft passes of rounds of each k, and verification of `drafted` tokens beside the
+    known one; arrays broadcast, and k lies along their last axis.
 
     Verification at k = 0 is the plain step, whatever the host would add to a round.
     """
@@ -47,18 +47,23 @@ def engine_round(
     sequences = np.ceil(batch / setup.attention_dp)
     once = np.ones_like(context)
     plain = _launched(terms, Load(sequences, once, context), silicon, release)
-    load = Load(sequences, k + 1, context, setup.engine.overlap)
+    load = Load(sequences, drafted + 1, context, setup.engine.overlap)
     verify = _launched(terms, load, silicon, release)
-    draft, fuse = _draft(setup, context, batch, silicon, release)
-    step_s = setup.draft.ratio * plain.time_s + (draft.time_s if draft else 0.0)
-    count = np.asarray(passes, np.float64)
-    passes_s = count * step_s + np.minimum(count, 1.0) * (fuse.time_s if fuse else 0.0)
+    drafts = tuple(_drafts(setup, context, batch, k, silicon, release))
+    count = np.asarray([setup.draft.passes(n) for n in k], np.float64)
+    passes_s = count * (setup.draft.ratio * plain.time_s)
+    for number, step in drafts:
+        passes_s = passes_s + number * step.time_s
     plain = plain.plus(HOST, _exposed(release.host, plain.time_s, hidden=release.host_hidden))
     gpu_s = verify.time_s + passes_s
     shown = _round_wait(release, setup.draft.draws, gpu_s)
     at_zero = _exposed(release.host, verify.time_s, hidden=release.host_hidden)
+    plainly = np.asarray(k) == 0
     return EngineRound(
-        plain, verify.plus(HOST, np.where(k == 0, at_zero, shown)), draft, fuse, passes_s
+        plain,
+        verify.plus(HOST, np.where(plainly, at_zero, shown)),
+        tuple(step for _, step in drafts),
+        passes_s,
     )
 
 
@@ -85,26 +90,36 @@ def _release(setup: Setup) -> Release:
     return setup.release
 
 
-def _draft(
-    setup: Setup, context: FloatArray, batch: FloatArray, silicon: Silicon, release: Release
-) -> tuple[Step | None, Step | None]:
-    """One pass of the model that drafts, at least as long as the engine takes to start one; and
-    what its first pass in a round adds, where the target's hidden states are fused.
+def _drafts(
+    setup: Setup,
+    context: FloatArray,
+    batch: FloatArray,
+    k: Sequence[int],
+    silicon: Silicon,
+    release: Release,
+) -> Iterator[tuple[FloatArray, Step]]:
+    """The passes of the models that draft, at least as long as the engine takes to start one, each
+    with how many of it a round runs.
     """
-    if setup.draft.model is None:
-        return None, None
-    terms = forward_terms(setup.draft.model, draft_layout(setup), silicon.small)
-    load = Load(batch, np.ones_like(context), context)
-    begins = [term for term in terms if term.name == FUSE]
-    step = _launched([term for term in terms if term.name != FUSE], load, silicon, release)
-    wait = np.maximum(release.draft_floor - step.time_s, 0.0) + release.draft_host
-    return step.plus(HOST, wait), gpu_step(begins, load, silicon) if begins else None
+    for some in passes_of(setup.draft, k):
+        terms = forward_terms(some.model, draft_layout(setup), silicon.small)
+        load = Load(batch, some.tokens * np.ones_like(context), context)
+        outputs = Load(batch, some.outputs * np.ones_like(context), context)
+        step = _launched(terms, load, silicon, release, outputs)
+        wait = np.maximum(release.draft_floor - step.time_s, 0.0) + release.draft_host
+        yield some.count, step.plus(HOST, wait)
 
 
-def _launched(terms: Iterable[Term], load: Load, silicon: Silicon, release: Release) -> Step:
+def _launched(
+    terms: Iterable[Term],
+    load: Load,
+    silicon: Silicon,
+    release: Release,
+    outputs: Load | None = None,
+) -> Step:
     """A pass with the wait for launches one by one, beyond the width of the CUDA graphs."""
     listed = tuple(terms)
-    step = gpu_step(listed, load, silicon)
+    step = gpu_step(listed, load, silicon, outputs)
     launches_s = sum(term.launches for term in listed) * release.eager
     late = np.maximum(launches_s - step.time_s, 0.0)
     wait = np.where(load.rows > release.graphs, late, 0.0)

@@ -17,6 +17,7 @@ from specplan.domain.layers import Block, Experts, Mlp, Part
 from specplan.domain.mixers import Attention, Indexer, LatentAttention
 from specplan.domain.model import Model
 from specplan.errors import Refused
+from specplan.physics.bare_heads import medusa_terms, speculator_terms
 from specplan.physics.experts import Route
 from specplan.physics.moving import Elementwise, Exchange, Sample, State
 from specplan.physics.work import Attend, AttendIndex, AttendLatent, Matmul, Term
@@ -54,7 +55,12 @@ class Layout:
 
 
 def forward_terms(model: Model, layout: Layout, small: Small) -> tuple[Term, ...]:
-    """The terms of one pass. Refused for a card without an architecture: shapes decide times."""
+    """The terms of one pass. Refused for a card without a shape: shapes decide times."""
+    heads = model.part_dtype(Part.MLP, layout.dtype), model.part_dtype(Part.HEAD, layout.dtype)
+    if model.medusa:
+        return tuple(medusa_terms(model.medusa, *heads, layout.tp, small))
+    if model.speculator:
+        return tuple(speculator_terms(model.speculator, *heads, layout.tp, small))
     if model.architecture is None:
         raise Refused(
             f"{model.name} has no architecture: an engine's time depends on its shapes",

@@ -78,8 +78,9 @@ def memory_bill(setup: Setup, context: npt.ArrayLike) -> Bill:
         target_bytes=weights / setup.tp,
         draft_bytes=setup.draft.weights_bytes(setup.draft_dtype) / setup.draft_tp,
         target_sequence_bytes=kv_bytes(target, length, setup.kv_dtype, setup.tp // groups),
-        draft_sequence_bytes=kv_bytes(draft, length, setup.kv_dtype, setup.draft_tp)
-        if draft
+        draft_sequence_bytes=setup.draft.caches
+        * kv_bytes(draft, length, setup.kv_dtype, setup.draft_tp)
+        if draft and setup.draft.caches
         else nothing,
         groups=groups,
     )

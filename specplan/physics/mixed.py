@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.card import Dtype
-from specplan.physics.moving import Sample
 from specplan.physics.silicon import Silicon
-from specplan.physics.steps import gpu_step
+from specplan.physics.steps import gpu_step, is_last
 from specplan.physics.tokens import FloatArray
 from specplan.physics.work import Attend, AttendIndex, AttendLatent, Load, Term, load
 
@@ -67,7 +66,7 @@ def mixed_step_s(
     rows = load(batch, (batch + prompt) / batch, context)
     decoding, sampled = load(batch, 1, context), load(batch + 1, 1, context)
     attention = [term for term in terms if isinstance(term, ATTENTION)]
-    last = [term for term in terms if isinstance(term, Sample) or term.name == "head"]
+    last = [term for term in terms if is_last(term)]
     wide = [term for term in terms if term not in attention and term not in last]
     parts: tuple[tuple[Sequence[Term], Load], ...] = (
         (wide, rows),

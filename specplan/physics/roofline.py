@@ -64,6 +64,14 @@ def read_params(model: Model, tokens: npt.ArrayLike) -> FloatArray:
     return params
 
 
+def head_params(model: Model) -> float:
+    """Parameters of the head among those that a token multiplies; 0 where a card does not tell
+    them from the others, and for heads side by side, which all run whatever is proposed.
+    """
+    arch = model.architecture
+    return float(arch.vocab * (arch.hidden + (arch.markov or 0))) if arch else 0.0
+
+
 def kv_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1) -> FloatArray:
     """Bytes that one sequence of `context` tokens keeps in cache, on one of `tp` GPUs.
 
@@ -114,8 +122,11 @@ def ideal_pass(
     tokens: npt.ArrayLike,
     context: npt.ArrayLike,
     groups: int = 1,
+    outputs: npt.ArrayLike | None = None,
 ) -> Pass:
     """One pass: max(2 P_active B n / peak, (w P_read(B n) + B kv_bytes(context)) / bandwidth).
+
+    Where only `outputs` of a sequence's new tokens propose, no more of them go through the head.
 
     KV is read once per sequence whatever n is. Weights divide by `tp`, however many attention
     `groups` hold copies of them; of its own sequences alone a group reads the cache. Refused when
@@ -124,6 +135,8 @@ def ideal_pass(
     sequences, width = np.asarray(batch, np.float64), np.asarray(tokens, np.float64)
     peak = hardware.rates[hardware.compute_dtype(dtype)]
     flops = 2 * model.active_params * sequences * width / tp
+    if outputs is not None:
+        flops = flops - 2 * head_params(model) * sequences * (width - np.asarray(outputs)) / tp
     weights = dtype.bytes_per_element * read_params(model, sequences * width) / tp
     held = np.ceil(sequences / groups) if groups > 1 else sequences
     traffic = weights + held * kv_read_bytes(model, context, kv_dtype, tp // groups)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from specplan.domain.acceptance import Alpha
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.scenario import Setup
+from specplan.physics.drafting import Passes, drafted, passes_of
 from specplan.physics.engine_round import engine_round
 from specplan.physics.roofline import BOUNDS, Pass, ideal_pass
-from specplan.physics.steps import Step
-from specplan.physics.tokens import FloatArray, expected_tokens
+from specplan.physics.survival import survival
+from specplan.physics.tokens import FloatArray
+
+LONGEST = 64  # draft tokens of a round that anything is asked about
 
 
 class Timed(Protocol):
@@ -55,16 +58,20 @@ def bound_names(timed: Timed) -> npt.NDArray[np.object_]:
 class Timing:
     """Times over (context, batch, k). They do not depend on acceptance.
 
-    `plain` and `draft`, one pass of the drafter's model if it runs one, have a last axis of
-    length 1; `draft_s` is all of a round's draft passes, with `fuse`, what the first of them does
-    besides, if it joins hidden states of the target.
+    `plain` has a last axis of length 1. `drafts` are the passes of a round's drafter, those that
+    are alike once and in order: the first may carry more tokens than the others, and what it
+    carries may depend on k. `draft_s` is all of a round's draft passes.
     """
 
     plain: Timed
     verify: Timed
-    draft: Timed | None
+    drafts: tuple[Timed, ...]
     draft_s: FloatArray
-    fuse: Step | None = None
+
+    @property
+    def draft(self) -> Timed | None:
+        """The draft pass that a long round runs most of; None where no model runs."""
+        return self.drafts[-1] if self.drafts else None
 
     @property
     def plain_s(self) -> FloatArray:
@@ -121,20 +128,22 @@ def _timed(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timi
     if setup.engine.kind == "bound":
         return _ideal(setup, c, b, k)
     with np.errstate(divide="raise", over="raise", invalid="raise"):
-        lengths = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :]
-        steps = engine_round(setup, c, b, lengths, [setup.draft.passes(n) for n in k])
-        return Timing(steps.plain, steps.verify, steps.draft, steps.passes_s, steps.fuse)
+        width = drafted(setup.draft, setup.engine, k)
+        steps = engine_round(setup, c, b, width, k)
+        return Timing(steps.plain, steps.verify, steps.drafts, steps.passes_s)
 
 
 def _ideal(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
     with np.errstate(divide="raise", over="raise", invalid="raise"):
-        width = np.asarray(k, np.float64)[np.newaxis, np.newaxis, :] + 1
         plain = _target_pass(setup, b, np.ones((1, 1, 1)), c)
-        verify = _target_pass(setup, b, width, c)
+        verify = _target_pass(setup, b, drafted(setup.draft, setup.engine, k) + 1, c)
         passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
-        draft = _draft_pass(setup, b, c)
-        step_s = setup.draft.ratio * plain.time_s + (draft.time_s if draft else 0.0)
-        return Timing(plain, verify, draft, passes * step_s)
+        draft_s = passes * (setup.draft.ratio * plain.time_s)
+        drafts = []
+        for some in passes_of(setup.draft, k):
+            drafts.append(_draft_pass(setup, some, b, c))
+            draft_s = draft_s + some.count * drafts[-1].time_s
+        return Timing(plain, verify, tuple(drafts), draft_s)
 
 
 def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: FloatArray) -> Pass:
@@ -151,29 +160,34 @@ def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: F
     )
 
 
-def _draft_pass(setup: Setup, batch: FloatArray, context: FloatArray) -> Pass | None:
-    """One pass of the model that drafts; None for a drafter that runs none."""
-    if setup.draft.model is None:
-        return None
+def _draft_pass(setup: Setup, some: Passes, batch: FloatArray, context: FloatArray) -> Pass:
     return ideal_pass(
-        setup.draft.model,
+        some.model,
         setup.hardware,
         dtype=setup.draft_dtype,
         kv_dtype=setup.kv_dtype,
         tp=setup.draft_tp,
         batch=batch,
-        tokens=1,
+        tokens=some.tokens,
         context=context,
+        outputs=some.outputs,
     )
 
 
-def tokens_table(acceptance: Sequence[Alpha], k: Sequence[int]) -> FloatArray:
-    """Expected tokens per round, shape (A, K)."""
-    alphas = np.asarray([a.alpha for a in acceptance], np.float64)
-    return expected_tokens(alphas[:, np.newaxis], np.asarray(k, np.float64))
+def seen_by(setup: Setup, acceptance: Acceptance, context: float = 0.0) -> Setup:
+    """The setup as rounds of this acceptance find it: the same but for drafters that propose now
+    and then, of which verification carries what they found.
+    """
+    if not setup.draft.adapts:
+        return setup
+    kept = survival(acceptance, LONGEST, context)
+    return replace(setup, draft=setup.draft.seeing(acceptance.fires, tuple(kept.tolist())))
 
 
 def cost_ratio(setup: Setup, context: float, batch: float = 1) -> float:
-    """Draft pass over plain target step (c of Leviathan et al. 2023), dimensionless."""
-    timing = time_rounds(setup, (context,), (batch,), (1,))
-    return float(timing.draft_s[0, 0, 0] / timing.plain_s[0, 0, 0])
+    """Draft pass over plain target step (c of Leviathan et al. 2023), dimensionless: a pass that
+    does not begin a round, where a drafter runs several.
+    """
+    timing = time_rounds(setup, (context,), (batch,), (2,))
+    pass_s = float(timing.draft.time_s[0, 0, 0]) if timing.draft else 0.0
+    return setup.draft.ratio + pass_s / float(timing.plain_s[0, 0, 0])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from specplan.domain.card import Dtype
 from specplan.physics.experts import Route
 from specplan.physics.kernels import seconds, single_s
+from specplan.physics.moving import Sample
 from specplan.physics.silicon import Silicon
 from specplan.physics.tokens import FloatArray
 from specplan.physics.work import Load, Matmul, Term
@@ -95,9 +96,13 @@ class Step:
         )
 
 
-def gpu_step(terms: Sequence[Term], load: Load, silicon: Silicon) -> Step:
-    """The pass as the GPU runs it: kernels one after another."""
-    shares = tuple(_merged(_shares(terms, load, silicon)))
+def gpu_step(
+    terms: Sequence[Term], load: Load, silicon: Silicon, outputs: Load | None = None
+) -> Step:
+    """The pass as the GPU runs it: kernels one after another. Where fewer tokens are put out than
+    go in, the head and the sampler see `outputs`.
+    """
+    shares = tuple(_merged(_shares(terms, load, silicon, outputs or load)))
     ordered = sorted(shares, key=_is_wide)
     local = [share for share in ordered if share.name != EXCHANGE]
     traffic = _sum([share.traffic_bytes for share in local])
@@ -112,9 +117,15 @@ def gpu_step(terms: Sequence[Term], load: Load, silicon: Silicon) -> Step:
     )
 
 
-def _shares(terms: Sequence[Term], load: Load, silicon: Silicon) -> Iterator[Share]:
+def is_last(term: Term) -> bool:
+    """Whether a term sees only the tokens that are put out."""
+    return isinstance(term, Sample) or term.name == "head"
+
+
+def _shares(terms: Sequence[Term], into: Load, silicon: Silicon, outputs: Load) -> Iterator[Share]:
     """Each term; the slow path at one row apart from the products that take it."""
     for term in terms:
+        load = outputs if is_last(term) else into
         flops = term.flops(load)
         yield Share(
             term.name,

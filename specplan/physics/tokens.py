@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+EXACT_TOKENS = 4096  # of a request, up to where its rounds are counted one by one
 
 
 def expected_tokens(alpha: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
@@ -43,14 +44,53 @@ def alpha_for_tokens(tokens: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
 
 
 def tokens_variance(alpha: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
-    """Variance of the tokens of one round, from E[X^2] = 1 + sum (2i + 1) alpha^i, i = 1..k.
+    """Variance of the tokens of one round at an alpha.
 
     `k` is a whole number here, the same for all; `alpha` may be an array.
     """
     a = np.asarray(alpha, np.float64)
-    i = np.arange(1, int(np.asarray(k)) + 1, dtype=np.float64)
-    survival = a[..., np.newaxis] ** i
-    mean = 1 + survival.sum(axis=-1)
-    square = 1 + ((2 * i + 1) * survival).sum(axis=-1)
+    return round_variance(a[..., np.newaxis] ** np.arange(1.0, int(np.asarray(k)) + 1))
+
+
+def _mean_and_square(survival: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """E[X] = 1 + sum S_i and E[X^2] = 1 + sum (2i + 1) S_i of the tokens X of one round."""
+    s = np.asarray(survival, np.float64)
+    i = np.arange(1, s.shape[-1] + 1, dtype=np.float64)
+    return 1 + s.sum(axis=-1), 1 + ((2 * i + 1) * s).sum(axis=-1)
+
+
+def round_variance(survival: npt.ArrayLike) -> FloatArray:
+    """Variance of the tokens of one round; `survival` (..., k) never rises (theory: E[X^2] = 1 +
+    sum (2i + 1) S_i, since X exceeds i with probability S_i).
+    """
+    mean, square = _mean_and_square(survival)
     variance: FloatArray = np.maximum(square - mean**2, 0.0)
     return variance
+
+
+def rounds_to_finish(survival: npt.ArrayLike, tokens: int) -> float:
+    """Rounds until at least `tokens` tokens are made, on average; `survival` (k,) never rises.
+
+    N(m) = 1 + sum P(X = x) N(m - x), step by step as far as it matters, then 1 / E[X] a token.
+    Its limit is (m + E[X^2] / (2 E[X]) - 1/2) / E[X], where m / E[X] alone counts too few: a last
+    round makes tokens that nobody asked for.
+    """
+    kept = np.concatenate(([1.0], np.asarray(survival, np.float64), [0.0]))
+    chances = kept[:-1] - kept[1:]  # of 1, 2, ... k + 1 tokens
+    wide, near = len(chances), min(tokens, EXACT_TOKENS)
+    rounds = np.zeros(near + wide)  # the first `wide` places are of what is done already
+    for left in range(wide, near + wide):
+        rounds[left] = 1 + chances @ rounds[left - wide : left][::-1]
+    return float(rounds[-1] + (tokens - near) / kept.sum()) if tokens > 0 else 0.0
+
+
+def lockstep_tokens(survival: npt.ArrayLike, batch: npt.ArrayLike) -> FloatArray:
+    """Tokens of the luckiest of `batch` sequences in a round, E[max] = 1 + sum (1 - (1 - S_i)^B):
+    by so much a padded or static batch grows its cache. Continuous batching does not wait for it.
+
+    `survival` (..., k) and `batch` (...) broadcast (BASS, arXiv 2404.15778, pads so).
+    """
+    s, b = np.asarray(survival, np.float64), np.asarray(batch, np.float64)
+    none = (1 - s) ** b[..., np.newaxis]
+    longest: FloatArray = 1 + (1 - none).sum(axis=-1)
+    return longest

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.choose import best_index
-from specplan.physics.round import time_points, tokens_table
+from specplan.physics.round import seen_by, time_points
+from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import FloatArray
 from specplan.questions.weigh import lengths
 
@@ -28,7 +29,8 @@ class Arms:
     serving: Serving
     context: float
     largest_batch_plain: int
-    alpha: float
+    alpha: float | None
+    acceptance: str
     k: int
     at_equal_batch: float
     at_own_largest: float
@@ -44,6 +46,18 @@ def arms_of(scenario: Scenario, setup: Setup, bills: Sequence[MemoryBill]) -> It
     fitting = [(context, bill) for context, bill in pairs if bill.largest_batch]
     if not scenario.acceptance:
         return
+    if not setup.draft.adapts:
+        yield from _together(scenario, setup, fitting)
+        return
+    for context, bill in fitting:  # one by one, with the drafter as each finds it
+        for model in scenario.acceptance:
+            alone = replace(scenario, context=(context,), acceptance=(model,))
+            yield from _together(alone, seen_by(setup, model, context), [(context, bill)])
+
+
+def _together(
+    scenario: Scenario, setup: Setup, fitting: Sequence[tuple[float, MemoryBill]]
+) -> Iterator[Arms]:
     step = max(1, _CELLS // (len(scenario.acceptance) * len(scenario.candidates)))
     for start in range(0, len(fitting), step):
         contexts, some = zip(*fitting[start : start + step], strict=True)
@@ -56,7 +70,8 @@ def arms_of(scenario: Scenario, setup: Setup, bills: Sequence[MemoryBill]) -> It
                         serving=setup.serving,
                         context=bill.context,
                         largest_batch_plain=bill.largest_batch_plain,
-                        alpha=acceptance.alpha,
+                        alpha=acceptance.iid,
+                        acceptance=str(acceptance),
                         k=int(k),
                         at_equal_batch=equal,
                         at_own_largest=own,
@@ -72,7 +87,8 @@ def _compared(
     ).T
     asked = tuple(k for k in lengths(setup, scenario.k) if k in scenario.k)
     k = asked if scenario.k else lengths(setup, scenario.candidates)
-    tokens = tokens_table(scenario.acceptance, k)
+    table = tokens_table(scenario.acceptance, k, context.tolist())
+    tokens = np.broadcast_to(table, (len(context), *table.shape[1:]))
     equal, apart = time_points(setup, context, plain, k), time_points(setup, context, drafted, k)
     # k = 0 drafts nothing: plain decoding, without the drafter.
     drafts = np.asarray(k) > 0
@@ -80,7 +96,7 @@ def _compared(
     own_round_s = np.where(drafts, apart.round_s, equal.round_s)
     plain_rate = plain[:, np.newaxis, np.newaxis] / equal.plain_s
     found = (
-        np.broadcast_to(np.asarray(k, np.float64), (len(context), *tokens.shape)),
+        np.broadcast_to(np.asarray(k, np.float64), tokens.shape),
         tokens * equal.plain_s / equal.round_s,
         own * tokens / own_round_s / plain_rate,
     )

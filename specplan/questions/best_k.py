@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from specplan.domain.acceptance import Alpha
 from specplan.domain.answer import Answer, Scalar, table_of
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.errors import UsageError, unknown
@@ -49,7 +50,8 @@ class Choice:
     serving: Serving
     batch: float
     context: float
-    alpha: float
+    alpha: float | None
+    acceptance: str
     objective: str
     k: int
     speedup: float
@@ -85,8 +87,8 @@ class BestK:
     """One workload in full."""
 
     choice: Choice
-    alpha_low: float
-    alpha_high: float
+    alpha_low: float | None
+    alpha_high: float | None
     load: Load
     memory: MemoryBill
     fitting_tp: int | None
@@ -147,7 +149,7 @@ def _refuse_need(scenario: Scenario, goal: Objective) -> None:
     if scenario.acceptance[0].sd:
         raise UsageError(
             f"--need takes one alpha, not {scenario.acceptance[0]}",
-            hint=f"write -a {scenario.acceptance[0].alpha:.4g}",
+            hint=f"write -a {scenario.acceptance[0].iid:.4g}",
         )
     if scenario.setups[0].draft.max_k == 0:
         raise UsageError(
@@ -175,7 +177,8 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
     point, setup, best = w.point, w.point.setup, w.best(objective)
     score, k = w.score(objective), w.k[best]
     round_cost = float(1 / w.gain[best])
-    threshold = float(break_even_alpha(round_cost, k))
+    iid = point.acceptance.iid
+    threshold = math.inf if iid is None else float(break_even_alpha(round_cost, k))
     tpot_s, batch = float(w.tpot_s[best]), point.batch
     verify_s, round_s = w.timing.verify_s[0, 0, best], w.timing.round_s[0, 0, best]
     fits = batch <= (float(w.bill.largest) if k else float(w.bill.largest_plain))
@@ -187,7 +190,8 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         serving=setup.serving,
         batch=batch,
         context=point.context,
-        alpha=point.acceptance.alpha,
+        alpha=iid,
+        acceptance=str(point.acceptance),
         objective=str(objective),
         k=k,
         speedup=float(w.speedup[best]),
@@ -228,20 +232,19 @@ def _in_full(
 ) -> BestK:
     choice, best = choose(w, objective, scenario.k_max), w.best(objective)
     point = w.point
-    alpha = point.acceptance.alpha
-    low, high = alpha_range(w.score(objective) / w.tokens, w.k, best, alpha)
+    iid, low, high = point.acceptance.iid, None, None
+    if iid is not None:
+        low, high = alpha_range(w.score(objective) / w.tokens, w.k, best, iid)
     return BestK(
         choice=choice,
         alpha_low=low,
         alpha_high=high,
-        load=_load(w, choice.k),
+        load=_load(w, best),
         memory=bill_of(point.setup, point.end, point.batch),
         fitting_tp=None if choice.fits else fitting_tp(point.setup, point.end, point.batch),
         flops_per_token=float(w.flops_per_token[best]),
         throughput=float(w.throughput[best]) if w.bill.largest_plain else None,
-        uncertain=under_uncertainty(point.acceptance, w.gain, np.asarray(w.k, float), best)
-        if point.acceptance.sd
-        else None,
+        uncertain=_uncertain(w, best),
         need=None if need is None else what_is_needed(w, need),
         cost=_cost(point.setup, choice, usd) if choice.fits else None,
     )
@@ -251,12 +254,21 @@ def _cost(setup: Setup, choice: Choice, usd: float | None) -> Cost | None:
     return cost_of(setup, choice.tokens_per_s, choice.batch / choice.plain_tpot_s, usd)
 
 
-def _load(w: Weighed, k: int) -> Load:
+def _uncertain(w: Weighed, best: int) -> Uncertain | None:
+    """What a spread of alpha does to the choice, where one was given."""
+    given = w.point.acceptance
+    if not isinstance(given, Alpha) or not given.sd:
+        return None
+    return under_uncertainty(given, w.gain, np.asarray(w.k, float), best)
+
+
+def _load(w: Weighed, best: int) -> Load:
     """Crossings of the chosen k over every batch that fits with the drafter."""
+    k = w.k[best]
     largest = int(w.bill.largest if k else w.bill.largest_plain)
     scanned = min(largest, BATCH_LIMIT)
     point = w.point
-    found = crossings(point.setup, point.context, point.acceptance.alpha, k, scanned)
+    found = crossings(point.setup, point.context, float(w.tokens[best]), k, scanned)
     return Load(found, largest, scanned)
 
 
@@ -273,7 +285,8 @@ def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
             **serving_cells(point.setup.serving),
             "batch": int(point.batch),
             "context": point.context,
-            "alpha": point.acceptance.alpha,
+            "alpha": point.acceptance.iid,
+            "acceptance": str(point.acceptance),
             "k": k,
             "speedup": float(w.speedup[i]),
             "tokens_per_round": float(w.tokens[i]),

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
-from specplan.questions.common import alpha_words, dtype_words, percent, times
+from specplan.questions.common import acceptance_words, alpha_words, dtype_words, percent, times
 from specplan.questions.cost import cost_words
 from specplan.questions.grids import PLACE_COLUMNS, ROUND_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.memory import drafter_words, sequences_words
@@ -120,6 +120,8 @@ def _acceptance(value: BestK) -> str:
     choice = value.choice
     if choice.objective == "cost":
         return "whatever alpha is, plain decoding needs the least arithmetic per token"
+    if value.alpha_low is None or value.alpha_high is None:
+        return _other_acceptance(choice)
     if choice.k == 0:
         return f"no k pays for alpha up to {alpha_words(value.alpha_high)}"
     if choice.break_even_alpha is None:
@@ -131,6 +133,15 @@ def _acceptance(value: BestK) -> str:
         )
     span = f"{alpha_words(value.alpha_low)}-{alpha_words(value.alpha_high)}"
     return f"{lost}; k={choice.k} best for alpha {span}"
+
+
+def _other_acceptance(choice: Choice) -> str:
+    """The same where no single alpha says what is accepted: in tokens per round."""
+    if choice.k == 0:
+        return "no k pays"
+    return (
+        f"loses below {choice.break_even_tokens:.2f} tok/round (now {choice.tokens_per_round:.2f})"
+    )
 
 
 def load_words(load: Load, *, drafts: bool) -> str:
@@ -178,14 +189,15 @@ def _uncertain(found: Uncertain, w: Weighed) -> list[tuple[str, str]]:
 
 def _needed(value: BestK, need: Need, w: Weighed) -> View:
     """The requirements, and how far the drafter is from them if there is one."""
-    setup, alpha = w.point.setup, w.point.acceptance.alpha
+    setup, alpha = w.point.setup, w.point.acceptance.iid
+    said = acceptance_words(alpha, str(w.point.acceptance))
     free = setup.draft.model is None and setup.draft.ratio == 0
     pairs = [
         ("alpha", _alpha_needed(need, "free drafts" if free else setup.draft.label)),
-        ("draft step", _step_needed(need, alpha)),
+        ("draft step", _step_needed(need, said)),
     ]
-    if not free and alpha < 1:
-        pairs.append(("now", f"{_verdict(value.choice)} at alpha {alpha:g}"))
+    if not free and alpha != 1:
+        pairs.append(("now", f"{_verdict(value.choice)} at {said}"))
     sections: list[Section] = [Facts(tuple(pairs))]
     if not value.choice.fits:
         sections.append(Lines((_misfit(value.choice, value),)))
@@ -204,15 +216,12 @@ def _alpha_needed(need: Need, draft: str) -> str:
     return f"at least {up:.3f} at the cost of {draft} (k={need.alpha_k})"
 
 
-def _step_needed(need: Need, alpha: float) -> str:
+def _step_needed(need: Need, said: str) -> str:
     if need.draft_step_s is None or need.cost_ratio is None:
-        return f"none is fast enough at alpha {alpha:g}"
+        return f"none is fast enough at {said}"
     ratio = math.floor(need.cost_ratio * 1000) / 1000  # rounded so that it is enough
     step_s = need.draft_step_s * ratio / need.cost_ratio if need.cost_ratio else 0.0
-    return (
-        f"at most {people(step_s, 's', 4)}, cost ratio {ratio:.3f}, "
-        f"at alpha {alpha:g} (k={need.draft_k})"
-    )
+    return f"at most {people(step_s, 's', 4)}, cost ratio {ratio:.3f}, at {said} (k={need.draft_k})"
 
 
 def _workload(w: Weighed) -> str:

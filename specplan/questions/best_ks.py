@@ -13,8 +13,9 @@ from specplan.domain.scenario import Scenario
 from specplan.physics.choose import break_even_alpha
 from specplan.physics.estimate import fit_rule
 from specplan.physics.memory import memory_bill
-from specplan.physics.round import Timing, bound_names, cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import Timing, bound_names, cost_ratio, time_rounds
 from specplan.physics.surface import Surface, best_k_surface
+from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of, percent, setups_caption
@@ -23,6 +24,7 @@ from specplan.questions.grids import (
     SETUP_COLUMNS,
     WORKLOAD_COLUMNS,
     flattened,
+    iid_alphas,
     refuse_beyond_limit,
     setup_cells,
     slices,
@@ -76,7 +78,7 @@ COLUMNS = (
         "1",
         "at alpha",
         "number",
-        "absent at k = 0 and where even 1 loses",
+        "of an iid acceptance; absent at k = 0 and where even 1 loses",
     ),
     Column("verify_bound_by", "", "verify by", "text", "ceiling of verification"),
     Column("fits", "", "fits", "flag", "whether the batch fits, with the drafter if k > 0"),
@@ -137,10 +139,11 @@ def _won(here: Scenario, objective: Objective) -> _Won:
     k = lengths(setup, here.candidates)
     shape = (len(here.context), len(here.batch), len(here.acceptance))
     timing = time_rounds(setup, here.context, here.batch, k)
-    tokens = tokens_table(here.acceptance, k)
+    table = tokens_table(here.acceptance, k, here.context)
+    tokens = np.broadcast_to(table, (len(here.context), *table.shape[1:]))
     flat = [
         best_k_surface(
-            *_factors(here, objective, number, tokens, timing.gain[number]), np.asarray(k)
+            *_factors(here, objective, number, tokens[number], timing.gain[number]), np.asarray(k)
         )
         for number in range(len(here.context))
     ]
@@ -170,7 +173,7 @@ def _chunk(won: _Won) -> Chunk:
     here, surface, shape = won.here, won.surface, won.surface.k.shape
     chosen = np.searchsorted(np.asarray(won.k), surface.k)
     c, b, a = np.ogrid[: shape[0], : shape[1], : shape[2]]
-    tokens = won.tokens[a, chosen]
+    tokens = won.tokens[c, a, chosen]
     draft_s, verify_s = won.timing.draft_s[c, b, chosen], won.timing.verify_s[c, b, chosen]
     round_s = draft_s + verify_s
     cost = round_s / won.timing.plain_s
@@ -179,7 +182,8 @@ def _chunk(won: _Won) -> Chunk:
     cells = {
         "batch": np.asarray(here.batch, np.int64).reshape(-1, 1),
         "context": whole(here.context).reshape(-1, 1, 1),
-        "alpha": np.asarray([acceptance.alpha for acceptance in here.acceptance]),
+        "alpha": iid_alphas(here.acceptance),
+        "acceptance": np.asarray([str(model) for model in here.acceptance], object),
         "k": surface.k,
         "speedup": tokens / cost,
         "margin": surface.margin / (1 + surface.margin),
@@ -189,7 +193,10 @@ def _chunk(won: _Won) -> Chunk:
         "round_s": round_s,
         "tpot_s": round_s / tokens,
         "break_even_tokens": cost,
-        "break_even_alpha": _absent_where(~np.isfinite(enough) | (surface.k == 0), enough),
+        "break_even_alpha": _absent_where(
+            ~np.isfinite(enough) | (surface.k == 0) | (iid_alphas(here.acceptance) == None),  # noqa: E711
+            enough,
+        ),
         "verify_bound_by": bound_by,
         "fits": won.fits,
     }
@@ -205,15 +212,19 @@ def _absent_where(missing: npt.NDArray[np.bool_], values: FloatArray) -> npt.NDA
 
 def _rule(scenario: Scenario, objective: Objective) -> Rule | None:
     """The rule of thumb of a range of alphas at batch 1, one setup and one context."""
-    alphas = np.asarray([a.alpha for a in scenario.acceptance])
+    alphas = np.asarray([a.iid for a in scenario.acceptance if a.iid is not None])
     one_curve = len(scenario.setups) == len(scenario.context) == len(scenario.batch) == 1
-    if not one_curve or scenario.batch[0] != 1 or scenario.k or objective is not Objective.LATENCY:
+    if not scenario.all_iid or not one_curve or scenario.batch[0] != 1:
+        return None
+    if scenario.k or objective is not Objective.LATENCY:
         return None
     setup, context = scenario.setups[0], scenario.context[0]
     k = lengths(setup, scenario.candidates)
     if len(alphas) < 3 or len(k) < 2 or not (alphas < 1).all():
         return None
-    score = tokens_table(scenario.acceptance, k) * time_rounds(setup, (context,), (1,), k).gain[0]
+    score = (
+        tokens_table(scenario.acceptance, k)[0] * time_rounds(setup, (context,), (1,), k).gain[0]
+    )
     if (score.argmax(axis=1) < len(k) - 1).sum() < 3:  # else k-max decides, not alpha
         return None
     fit = fit_rule(alphas, score)
@@ -243,7 +254,8 @@ def _view(value: BestKs, scenario: Scenario) -> View:
     told = [setups_caption(scenario)]
     if len(scenario.context) == 1:
         told.append(f"context {people(scenario.context[0], 'tokens')}")
-    names = (*several, *SHOWN, "break_even_tokens", "verify_bound_by")
+    shown = [n if scenario.all_iid or n != "alpha" else "acceptance" for n in SHOWN]
+    names = (*several, *shown, "break_even_tokens", "verify_bound_by")
     sections: list[Section] = [Rows(columns=names if value.all_fit else (*names, "fits"))]
     if value.rule:
         sections.append(Lines((rule_words(value.rule),)))

@@ -141,6 +141,11 @@ def percent(value: float, digits: int = 1) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
+def acceptance_words(alpha: float | None, said: str) -> str:
+    """An acceptance in words: alpha where that is all of it."""
+    return f"acceptance {said}" if alpha is None else f"alpha {alpha:g}"
+
+
 def alpha_words(value: float) -> str:
     """An acceptance to two digits, without trailing zeros beyond them."""
     return significant(value, 2) if 0 < value < 0.1 else f"{value:.2f}"

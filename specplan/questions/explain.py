@@ -10,11 +10,18 @@ import numpy as np
 from specplan.domain.answer import Answer, Column, Scalar, table_of
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
-from specplan.physics.forward import FUSE
 from specplan.physics.memory import memory_bill
-from specplan.physics.round import Timed, Timing, bound_names, ideal_rounds, time_rounds
+from specplan.physics.round import (
+    Timed,
+    Timing,
+    bound_names,
+    ideal_rounds,
+    seen_by,
+    time_rounds,
+)
 from specplan.physics.steps import EXCHANGE, Share, Step, arithmetic
-from specplan.physics.tokens import FloatArray, expected_tokens
+from specplan.physics.survival import tokens_of
+from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import paid_alone
 from specplan.questions.common import basis_of, one_setup, refuse_mix
 from specplan.questions.explain_view import Explained, PassFigures, explained
@@ -26,7 +33,7 @@ COLUMNS = (
         "",
         "pass",
         "text",
-        "plain, draft (each pass), fuse (once), verify",
+        "plain, first draft (once a round), draft (each), verify",
     ),
     Column("term", "", "term", "text", "kernels of one purpose, all layers"),
     Column("time_s", "s", "time", "seconds"),
@@ -62,6 +69,7 @@ def explain(scenario: Scenario) -> Answer:
     if longest is not None and scenario.k[0] > longest:
         what = f"draft {setup.draft.label} cannot propose k = {scenario.k[0]}"
         raise UsageError(what, expected=f"at most {longest}", hint=f"write -k {longest}")
+    setup = seen_by(setup, scenario.acceptance[0], scenario.context[0])
     timing = time_rounds(setup, scenario.context, scenario.batch, scenario.k)
     ideal = ideal_rounds(setup, scenario.context, scenario.batch, scenario.k)
     value = _value(scenario, setup, timing, ideal)
@@ -95,12 +103,12 @@ def _misfit(scenario: Scenario, setup: Setup) -> Iterator[str]:
 
 def _value(scenario: Scenario, setup: Setup, timing: Timing, ideal: Timing) -> Explained:
     (k,), (acceptance,) = scenario.k, scenario.acceptance
-    tokens = float(expected_tokens(acceptance.alpha, k))
+    (context,) = scenario.context
+    tokens = float(tokens_of(acceptance, (k,), context)[0])
     plain = _figures(setup, timing.plain, ideal.plain)
     verify = _figures(setup, timing.verify, ideal.verify)
-    draft = None
-    if timing.draft is not None and ideal.draft is not None:
-        draft = _figures(setup, timing.draft, ideal.draft)
+    pairs = zip(timing.drafts, ideal.drafts, strict=True)
+    drafts = tuple(_figures(setup, timed, at_best) for timed, at_best in pairs)
     round_s = float(timing.round_s.item())
     ideal_round_s = float(ideal.round_s.item())
     return Explained(
@@ -110,10 +118,9 @@ def _value(scenario: Scenario, setup: Setup, timing: Timing, ideal: Timing) -> E
         ideal_speedup=tokens * float(ideal.gain.item()),
         plain=plain,
         verify=verify,
-        draft=draft,
+        drafts=drafts,
         passes=setup.draft.passes(k),
         draft_s=float(timing.draft_s.item()),
-        fuse_s=_one(timing.fuse.time_s) if timing.fuse and k else 0.0,
         round_s=round_s,
         waits_s=round_s - ideal_round_s,
         ridge=setup.hardware.ridge(setup.hardware.compute_dtype(setup.dtype)),
@@ -150,11 +157,10 @@ def _figures(setup: Setup, timed: Timed, ideal: Timed) -> PassFigures:
 
 def _rows(setup: Setup, timing: Timing) -> Iterator[dict[str, Scalar]]:
     """Term by term; the ideal roofline knows no terms."""
-    passes = {"plain": timing.plain, "draft": timing.draft, FUSE: timing.fuse}
-    passes["verify"] = timing.verify
+    names = ("first draft", "draft") if len(timing.drafts) > 1 else ("draft",)
+    drafts = dict(zip(names, timing.drafts, strict=False))
+    passes = {"plain": timing.plain, **drafts, "verify": timing.verify}
     for name, timed in passes.items():
-        if timed is None:
-            continue
         whole = float(timed.time_s.item())
         shares = timed.shares if isinstance(timed, Step) else (_whole(timed),)
         for share in (one for one in shares if _one(one.time_s) > 0):

@@ -43,10 +43,9 @@ class Explained:
     ideal_speedup: float
     plain: PassFigures
     verify: PassFigures
-    draft: PassFigures | None
+    drafts: tuple[PassFigures, ...]
     passes: int
     draft_s: float
-    fuse_s: float
     round_s: float
     waits_s: float
     ridge: float
@@ -74,22 +73,25 @@ def explained(scenario: Scenario, setup: Setup, value: Explained) -> View:
 
 def _facts(value: Explained) -> Iterator[tuple[str, str]]:
     passes = {"plain step": value.plain, "verification": value.verify}
-    if value.draft:
-        passes["draft pass"] = value.draft
+    passes |= zip(_draft_names(value), value.drafts, strict=True)
     for name, figures in passes.items():
         yield (
             name,
             f"{people(figures.time_s, 's')} (ideal {people(figures.ideal_s, 's')}), "
             f"MBU {percent(figures.mbu)}, MFU {percent(figures.mfu)}, {figures.bound_by}",
         )
-    fused = f", {people(value.fuse_s, 's')} of it to fuse" if value.fuse_s else ""
-    yield "drafting", f"{value.passes} passes, {people(value.draft_s, 's')}{fused}"
+    yield "drafting", f"{value.passes} passes, {people(value.draft_s, 's')}"
     yield (
         "round",
         f"{people(value.round_s, 's')}, {value.round_s / value.plain.time_s:.2f} plain steps for "
         f"{value.tokens_per_round:.2f} tokens",
     )
     yield "ridge point", f"{value.ridge:,.0f} FLOP/B; verification {value.verify.intensity:,.0f}"
+
+
+def _draft_names(value: Explained) -> tuple[str, ...]:
+    """What the draft passes are called: the first of a round apart, where it carries more."""
+    return ("first draft pass", "draft pass")[2 - len(value.drafts) :]
 
 
 def _difference(value: Explained) -> Iterator[str]:
@@ -139,8 +141,8 @@ def _chart(setup: Setup, value: Explained) -> Chart:
     slope = setup.hardware.bandwidth
     roof = ((low, slope * low), (value.ridge, peak), (high, peak))
     passes = [("P", "plain step", value.plain), ("V", "verification", value.verify)]
-    if value.draft:
-        passes.append(("D", "draft pass", value.draft))
+    names = _draft_names(value)
+    passes += zip(("1", "D")[2 - len(names) :], names, value.drafts, strict=True)
     return Chart(
         x_label="FLOP/B",
         y_label="FLOP/s",

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import Refused
 from specplan.physics.choose import BATCH_LIMIT, TIE, best_index, break_even_alpha, scan_batches
 from specplan.physics.memory import memory_bill
-from specplan.physics.round import time_rounds
-from specplan.physics.tokens import FloatArray, expected_tokens
+from specplan.physics.round import seen_by, time_rounds
+from specplan.physics.survival import tokens_of
+from specplan.physics.tokens import FloatArray, alpha_for_tokens
 from specplan.questions.mix import mixed_speedups
 from specplan.questions.weigh import lengths
 from specplan.rules.expected import Facts
@@ -65,21 +67,21 @@ class _Work:
 
     context: FloatArray
     batch: FloatArray
-    alpha: FloatArray
+    acceptance: tuple[Acceptance, ...]
     growth: float
     shares: FloatArray | None
 
 
 def _work(scenario: Scenario) -> _Work:
     parts = scenario.parts
-    points = [(part.context, part.batch, part.acceptance.alpha) for part in parts]
+    points = [(part.context, part.batch, part.acceptance) for part in parts]
     if not parts:
-        alphas = [acceptance.alpha for acceptance in scenario.acceptance]
-        points = list(product(scenario.context, scenario.batch, alphas))
-    context, batch, alpha = np.asarray(points, np.float64).T
+        points = list(product(scenario.context, scenario.batch, scenario.acceptance))
+    context, batch, acceptance = zip(*points, strict=True)
     weights = np.asarray([part.weight for part in parts])
     shares = weights / weights.sum() if parts else None
-    return _Work(context, batch, alpha, scenario.growth, shares)
+    sizes = (np.asarray(context, np.float64), np.asarray(batch, np.float64))
+    return _Work(*sizes, acceptance, scenario.growth, shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class _Priced:
     setup: Setup
     work: _Work
     k: tuple[int, ...]
+    tokens: FloatArray
     gain: FloatArray
     speedup: FloatArray
     tpot_s: FloatArray
@@ -98,17 +101,32 @@ class _Priced:
 def _priced(setup: Setup, work: _Work, scenario: Scenario) -> _Priced:
     """The setup over a grid of the workloads' contexts and batches, and from it their points."""
     candidates = lengths(setup, tuple(sorted({*range(scenario.k_max + 1), *scenario.k})))
-    contexts, at_context = np.unique(work.context, return_inverse=True)
-    batches, at_batch = np.unique(work.batch, return_inverse=True)
-    timing = time_rounds(setup, contexts.tolist(), batches.tolist(), candidates)
-    tokens = expected_tokens(work.alpha[:, np.newaxis], np.asarray(candidates, np.float64))
-    gain = timing.gain[at_context, at_batch]
-    tpot_s = timing.round_s[at_context, at_batch] / tokens
+    plain_s, round_s = _times(setup, work, candidates)
+    pairs = zip(work.acceptance, work.context.tolist(), strict=True)
+    tokens = np.stack([tokens_of(model, candidates, context) for model, context in pairs])
+    gain, tpot_s = plain_s[:, np.newaxis] / round_s, round_s / tokens
     common = None
     if work.shares is not None:
-        plain_s = timing.plain_s[at_context, at_batch, 0]
         common = int(best_index(mixed_speedups(work.shares, plain_s, tpot_s)))
-    return _Priced(setup, work, candidates, gain, tokens * gain, tpot_s, common)
+    return _Priced(setup, work, candidates, tokens, gain, tokens * gain, tpot_s, common)
+
+
+def _times(setup: Setup, work: _Work, k: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Plain steps (P,) and rounds (P, K) of every point; point by point for a drafter of which
+    verification carries what it finds.
+    """
+    if setup.draft.adapts:
+        found = []
+        for model, context, batch in zip(work.acceptance, work.context, work.batch, strict=True):
+            seen = seen_by(setup, model, float(context))
+            found.append(time_rounds(seen, (float(context),), (float(batch),), k))
+        plain_s = np.stack([timing.plain_s[0, 0, 0] for timing in found])
+        return plain_s, np.stack([timing.round_s[0, 0] for timing in found])
+    contexts, at_context = np.unique(work.context, return_inverse=True)
+    batches, at_batch = np.unique(work.batch, return_inverse=True)
+    timing = time_rounds(setup, contexts.tolist(), batches.tolist(), k)
+    at = at_context, at_batch
+    return timing.plain_s[(*at, 0)], timing.round_s[at]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +150,7 @@ class _Chosen:
 
 def _choices(priced: _Priced, asked: tuple[int, ...]) -> Iterator[_Chosen]:
     """The k that each point runs: those asked for one after the other, or the best."""
-    points = len(priced.work.alpha)
+    points = len(priced.work.acceptance)
     if not asked:
         best = best_index(priced.speedup)
         common = priced.common
@@ -147,7 +165,7 @@ def _choices(priced: _Priced, asked: tuple[int, ...]) -> Iterator[_Chosen]:
 def _facts(chosen: _Chosen, telling: str, scan_to: int) -> Iterator[Facts]:
     """The facts of each point, the setup told from the plan's others by `telling`."""
     setup, work = chosen.priced.setup, chosen.priced.work
-    alphas = len(set(work.alpha.tolist())) > 1
+    alphas = len(set(work.acceptance)) > 1
     columns = _speed(chosen) | _memory(chosen)
     if scan_to:
         scanned = np.minimum(columns["largest_batch"], min(scan_to, BATCH_LIMIT))
@@ -176,7 +194,8 @@ def _speed(chosen: _Chosen) -> dict[str, npt.NDArray[Any]]:
     return {
         "batch": work.batch.astype(np.int64),
         "context": work.context,
-        "alpha": work.alpha,
+        "alpha": _alphas(chosen),
+        "acceptance": np.asarray([str(model) for model in work.acceptance], object),
         "k": chosen.k,
         "speedup": speedup,
         "tpot_s": tpot_s,
@@ -215,21 +234,32 @@ def _first_losses(chosen: _Chosen, scanned: npt.NDArray[np.int64]) -> FloatArray
     priced, work = chosen.priced, chosen.priced.work
     every = tuple(n for n in priced.k if n) or (0,)
     candidates = (int(chosen.k[0]),) if chosen.asked else every
-    known: dict[tuple[float, float], float] = {}
+    known: dict[tuple[float, Acceptance], float] = {}
     losses = []
-    for context, alpha, limit in zip(work.context, work.alpha, scanned.tolist(), strict=True):
-        if (context, alpha) not in known:
-            known[context, alpha] = _first_loss(priced.setup, context, alpha, candidates, limit)
-        losses.append(known[context, alpha])
+    points = zip(work.context.tolist(), work.acceptance, scanned.tolist(), strict=True)
+    for context, model, limit in points:
+        if (context, model) not in known:
+            setup = seen_by(priced.setup, model, context)
+            known[context, model] = _first_loss(setup, context, model, candidates, limit)
+        losses.append(known[context, model])
     return np.asarray(losses)
 
 
+def _alphas(chosen: _Chosen) -> FloatArray:
+    """The alpha of each point; of another acceptance that of as many tokens at the chosen k."""
+    priced, rows = chosen.priced, np.arange(len(chosen.index))
+    like = alpha_for_tokens(priced.tokens[rows, chosen.index], chosen.k)
+    own = [model.iid for model in priced.work.acceptance]
+    pairs = zip(own, like.tolist(), strict=True)
+    return np.asarray([other if alpha is None else alpha for alpha, other in pairs])
+
+
 def _first_loss(
-    setup: Setup, context: float, alpha: float, candidates: tuple[int, ...], limit: int
+    setup: Setup, context: float, model: Acceptance, candidates: tuple[int, ...], limit: int
 ) -> float:
     if limit < 1:
         return 0.0
-    tokens = expected_tokens(alpha, np.asarray(candidates, np.float64))
+    tokens = tokens_of(model, candidates, context)
     for batch, gain in scan_batches(setup, context, candidates, limit):
         losing = np.flatnonzero((tokens * gain).max(axis=1) < 1 - TIE)
         if losing.size:

@@ -20,7 +20,9 @@ from specplan.physics.choose import (
     scan_batches,
 )
 from specplan.physics.memory import memory_bill
-from specplan.physics.tokens import FloatArray, expected_tokens
+from specplan.physics.round import seen_by
+from specplan.physics.survival import tokens_of
+from specplan.physics.tokens import FloatArray
 from specplan.questions.best_k_view import crossing_words
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
@@ -77,12 +79,13 @@ def gate(scenario: Scenario) -> Answer:
     setup = one_setup(scenario, "gate")
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("gate is about one context and one acceptance", hint="give one of each")
-    context, alpha = scenario.context[0], scenario.acceptance[0].alpha
+    context, acceptance = scenario.context[0], scenario.acceptance[0]
+    setup = seen_by(setup, acceptance, context)
     bill = memory_bill(setup, context + scenario.growth)
     largest, plain = int(bill.largest), int(bill.largest_plain)
     scanned = min(largest, BATCH_LIMIT)
     k = lengths(setup, scenario.candidates)
-    ranges, crossed = _scanned(setup, context, alpha, k, scanned)
+    ranges, crossed = _scanned(setup, context, tokens_of(acceptance, k, context), k, scanned)
     value = Gate(
         ranges=ranges,
         fixed=tuple(
@@ -105,10 +108,9 @@ def gate(scenario: Scenario) -> Answer:
 
 
 def _scanned(
-    setup: Setup, context: float, alpha: float, k: tuple[int, ...], limit: int
+    setup: Setup, context: float, tokens: FloatArray, k: tuple[int, ...], limit: int
 ) -> tuple[tuple[Range, ...], Crossed]:
     """Runs of batches with the same best k, and what each k does, from one pass over them all."""
-    tokens = expected_tokens(alpha, np.asarray(k, np.float64))
     crossed = Crossed.watching(len(k))
     ranges: list[Range] = []
     for batch, gain in scan_batches(setup, context, k, limit):

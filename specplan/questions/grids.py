@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.answer import Column, Scalar
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
+from specplan.physics.round import seen_by
 from specplan.questions.servings import SERVING_COLUMNS, serving_cells
 
 POINT_LIMIT = 10_000_000
@@ -34,7 +36,8 @@ SETUP_COLUMNS = (
 WORKLOAD_COLUMNS = (
     Column("batch", "sequences", "batch", "count", "sequences decoded together"),
     Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
-    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    Column("alpha", "1", "alpha", "alpha", "of a draft token; absent where it varies"),
+    Column("acceptance", "", "acceptance", "text", "the acceptance as it was given"),
 )
 ROUND_COLUMNS = (
     Column("draft_s", "s", "draft", "seconds", "all draft passes of a round"),
@@ -58,25 +61,38 @@ def slices(scenario: Scenario, rows_per_point: int = 1) -> Iterator[Scenario]:
     """The scenario cut along context, batch and acceptance, one setup each, in axis order.
 
     A slice makes at most CHUNK_ROWS rows. An outer axis is taken in steps of more than one only
-    where every inner axis is whole, so that rows keep their order.
+    where every inner axis is whole, so that rows keep their order. What verification carries for a
+    drafter that adapts depends on acceptance and context: it gets a slice for each, and stands in
+    it as these find it.
     """
-    points = max(1, CHUNK_ROWS // rows_per_point)
-    inner = min(len(scenario.acceptance), points)
-    middle = min(len(scenario.batch), points // inner)
-    outer = min(len(scenario.context), points // (inner * middle))
-    for setup, c, b, a in product(
-        scenario.setups,
+    for setup in scenario.setups:
+        yield from _slices(scenario, setup, max(1, CHUNK_ROWS // rows_per_point))
+
+
+def _slices(scenario: Scenario, setup: Setup, points: int) -> Iterator[Scenario]:
+    inner = 1 if setup.draft.adapts else min(len(scenario.acceptance), points)
+    whole_rows = inner == len(scenario.acceptance)
+    middle = min(len(scenario.batch), points // inner) if whole_rows else 1
+    outer = min(len(scenario.context), points // (inner * middle)) if whole_rows else 1
+    outer = 1 if setup.draft.adapts else outer
+    for c, b, a in product(
         range(0, len(scenario.context), outer),
         range(0, len(scenario.batch), middle),
         range(0, len(scenario.acceptance), inner),
     ):
+        here = scenario.context[c]
         yield replace(
             scenario,
-            setups=(setup,),
+            setups=(seen_by(setup, scenario.acceptance[a], here),),
             context=scenario.context[c : c + outer],
             batch=scenario.batch[b : b + middle],
             acceptance=scenario.acceptance[a : a + inner],
         )
+
+
+def iid_alphas(acceptance: Sequence[Acceptance]) -> npt.NDArray[np.object_]:
+    """The alpha of each, None where it has no single one."""
+    return np.asarray([model.iid for model in acceptance], object)
 
 
 def setup_cells(setup: Setup, count: int) -> dict[str, list[Scalar]]:

@@ -12,7 +12,14 @@ from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.physics.roofline import kv_bytes
 from specplan.questions.arms import Arms, arms_of
-from specplan.questions.common import basis_of, dtype_words, percent, refuse_mix, tokens_words
+from specplan.questions.common import (
+    acceptance_words,
+    basis_of,
+    dtype_words,
+    percent,
+    refuse_mix,
+    tokens_words,
+)
 from specplan.questions.grids import PLACE_COLUMNS
 from specplan.questions.servings import (
     SERVED_BY,
@@ -80,7 +87,12 @@ def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
 def bills_of(setup: Setup, contexts: Sequence[float], batch: float) -> list[MemoryBill]:
     """The bills of a setup at each context."""
     bill, model = memory_bill(setup, contexts), setup.draft.model
-    token = float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp)) if model else 0.0
+    caches = setup.draft.caches
+    token = (
+        caches * float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp))
+        if model and caches
+        else 0.0
+    )
     missing = bill.needed_bytes(batch, drafted=True) - bill.usable_bytes
     shortfall = np.where(batch > bill.largest, np.maximum(missing, 1.0), 0.0)
     columns = (
@@ -261,7 +273,7 @@ def _arm_facts(
             place = (arm.hardware, apart(arm.serving), people(arm.context, "tokens"))
             of = "".join(f"{word}, " for word in place if word)
         yield (
-            f"{of}alpha {arm.alpha:g}, k={arm.k}",
+            f"{of}{acceptance_words(arm.alpha, arm.acceptance)}, k={arm.k}",
             f"{arm.at_equal_batch:.3f}x at equal batch {arm.largest_batch_plain:,}; "
             f"{arm.at_own_largest:.3f}x with each arm at its own largest",
         )

@@ -22,7 +22,8 @@ class PartChoice:
     share: float
     batch: float
     context: float
-    alpha: float
+    alpha: float | None
+    acceptance: str
     speedup: float
     own_k: int
     own_speedup: float
@@ -45,7 +46,8 @@ COLUMNS = (
     Column("share", "1", "share", "percent", "of the output tokens"),
     Column("batch", "sequences", "batch", "count", "sequences decoded together"),
     Column("context", "tokens", "context", "count", "tokens each sequence has behind it"),
-    Column("alpha", "1", "alpha", "alpha", "probability that a draft token is accepted"),
+    Column("alpha", "1", "alpha", "alpha", "of a draft token; absent where it varies"),
+    Column("acceptance", "", "acceptance", "text", "the acceptance as it was given"),
     Column("speedup", "1", "speedup", "times", "at the common k"),
     Column("own_k", "tokens", "own k", "count", "best k of this workload alone"),
     Column("own_speedup", "1", "own", "times", "speedup at its own best k"),
@@ -97,8 +99,14 @@ def _view(value: Mix, setup: Setup) -> View:
             f"{setup.label}, {dtype_words(setup)}",
             f"one k for all loses {percent(value.cost_of_sharing)} against each its own",
         ),
-        sections=(Rows(columns=tuple(c.name for c in COLUMNS)), Lines(AVERAGED)),
+        sections=(Rows(columns=_shown(value)), Lines(AVERAGED)),
     )
+
+
+def _shown(value: Mix) -> tuple[str, ...]:
+    """All columns, with the one of the two for acceptance that says it."""
+    aside = "acceptance" if all(p.alpha is not None for p in value.parts) else "alpha"
+    return tuple(c.name for c in COLUMNS if c.name != aside)
 
 
 def mixed_speedups(shares: FloatArray, plain_s: FloatArray, tpot_s: FloatArray) -> FloatArray:
@@ -117,7 +125,8 @@ def _part(share: float, w: Weighed, best: int) -> PartChoice:
         share=share,
         batch=int(w.point.batch),
         context=w.point.context,
-        alpha=w.point.acceptance.alpha,
+        alpha=w.point.acceptance.iid,
+        acceptance=str(w.point.acceptance),
         speedup=float(w.speedup[best]),
         own_k=w.k[own],
         own_speedup=float(w.speedup[own]),

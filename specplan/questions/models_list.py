@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from specplan.domain.answer import Answer, Column, Lines, Rows, Section
-from specplan.domain.drafter import drafter_of
 from specplan.domain.model import Model, token_bytes
 from specplan.questions.cards import (
     ORIGIN_COLUMNS,
@@ -37,7 +36,6 @@ COLUMNS = (
     Column("window", "tokens", "window", "count", "how far its nearest-sighted layers look back"),
     Column("window_layers", "", "layers", "count", "layers with a window"),
     Column("vocab", "", "vocabulary", "count", "tokens of the head"),
-    Column("priced", "", "priced", "flag", "whether its rounds as a drafter can be timed"),
     *ORIGIN_COLUMNS,
     Column("matmul_params_b", "1e9", "active", "number", "matmul params, for reading"),
     Column("stored_params_b", "1e9", "stored", "number", "stored params, for reading"),
@@ -47,7 +45,6 @@ ASIDE = (
     Column("paired", "", "drafts for", "text", "the first of its targets, and how many more"),
     Column("whole", "", "whole", "flag", "a language model"),
     Column("head", "", "head", "flag", "a head that only drafts"),
-    Column("unpriced", "", "unpriced", "flag", "a head that cannot be timed"),
 )
 COULD_DRAFT = Column(COULD, "", "could", "flag", "not trained for the target, and fit for it")
 MODELS_SHOWN = (
@@ -92,7 +89,7 @@ def list_models(listed: Sequence[Listed], asked: ModelsAsked | None = None) -> A
         aside=(*ASIDE, COULD_DRAFT),
         sections=sections if found else tuple(_instead(listed, asked)),
         title=counted(len(found), len(listed), "models"),
-        caption=tuple(_legend(found, shown)),
+        caption=tuple(_legend(shown)),
     )
 
 
@@ -105,7 +102,7 @@ def _sections(found: Sequence[Listed], sort: str) -> Iterator[Section]:
         if whole:
             yield Lines(("Heads that draft on a target's hidden states:",))
         shown = _with(HEADS_SHOWN, sort)
-        yield rows_of(found, shown, where="head", mark="unpriced", marked="name")
+        yield rows_of(found, shown, where="head")
     if could:
         yield Lines(("Not trained for it, but of its vocabulary and small enough to draft:",))
         yield rows_of(found, _with(MODELS_SHOWN, sort), where=COULD)
@@ -117,14 +114,12 @@ def _with(shown: tuple[str, ...], sort: str) -> tuple[str, ...]:
     return shown if by in shown else (*shown[:2], by, *shown[2:])
 
 
-def _legend(found: Sequence[Listed], shown: Collection[str]) -> Iterator[str]:
+def _legend(shown: Collection[str]) -> Iterator[str]:
     """What the columns that are shown mean."""
     active = "; active are those that one token multiplies" if "matmul_params_b" in shown else ""
     yield f"Parameters in 1e9{active}."
     if "kv_bytes_per_token" in shown:
         yield "KV per token at 16 bits, as long as every layer sees every token."
-    if any(one.row["unpriced"] for one in found):
-        yield "*: its rounds are not priced yet; -d ratio:0.05 states what a draft token costs."
 
 
 def _instead(listed: Sequence[Listed], asked: ModelsAsked) -> Iterator[Section]:
@@ -144,7 +139,6 @@ def model_row(card: Model) -> Row:
     ]
     targets = card.drafts.targets if card.drafts else ()
     matmul, stored = known(lambda: card.active_params), known(lambda: card.checkpoint_params)
-    priced = known(lambda: drafter_of(card).passes(1)) is not None
     return {
         "name": card.name,
         "title": card.title,
@@ -163,12 +157,10 @@ def model_row(card: Model) -> Row:
         "window": min(windows)[0] if windows else None,
         "window_layers": sum(repeat for _, repeat in windows) if windows else None,
         "vocab": card.shape.vocab if card.shape else None,
-        "priced": priced,
         "kind": " ".join(k for k in kinds_of(card) if "draft" not in k) or None,
         "paired": f"{targets[0]} +{len(targets) - 1}".removesuffix(" +0") if targets else None,
         "whole": not is_head(card),
         "head": is_head(card),
-        "unpriced": is_head(card) and not priced,
     }
 
 

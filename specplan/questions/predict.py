@@ -11,11 +11,13 @@ from typing import Protocol
 import numpy as np
 
 from specplan.domain.bands import BandOf, like
-from specplan.domain.drafter import DRAFTERS, Drafter, ModelDrafter, RatioDrafter
+from specplan.domain.drafter import Drafter
+from specplan.domain.drafters import DRAFTERS, drafter_of
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import RATIO, HeldOut, Host, Measurement
 from specplan.domain.model import Model
+from specplan.domain.weightless import RatioDrafter
 from specplan.errors import SpecplanError
 from specplan.questions.timed import FREE, Known, alike, on_gpu_alone
 
@@ -108,7 +110,7 @@ def _drafter(row: Measurement, bench: Bench) -> Drafter:
         return RatioDrafter(0.0)
     if row.draft.startswith(RATIO):
         return DRAFTERS["ratio"](row.draft.removeprefix(RATIO))
-    return FREE.get(row.draft) or ModelDrafter(bench.model(row.draft))
+    return FREE.get(row.draft) or drafter_of(bench.model(row.draft))
 
 
 def _held_out(known: Known, held: HeldOut) -> Sequence[float | None]:

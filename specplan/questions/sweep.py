@@ -13,7 +13,8 @@ from specplan.domain.answer import Answer, Chunk, Column, Lines, Pivot, Table, V
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.memory import memory_bill
-from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds
+from specplan.physics.survival import tokens_table
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import (
     basis_of,
@@ -27,6 +28,7 @@ from specplan.questions.grids import (
     SETUP_COLUMNS,
     WORKLOAD_COLUMNS,
     flattened,
+    iid_alphas,
     refuse_beyond_limit,
     setup_cells,
     slices,
@@ -39,7 +41,6 @@ from specplan.questions.weigh import lengths
 COLUMNS = (
     *SETUP_COLUMNS,
     *WORKLOAD_COLUMNS,
-    Column("acceptance", "", "acceptance", "text", "the acceptance as it was given"),
     Column("k", "tokens", "k", "count", "draft tokens per round"),
     Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
     Column("best_k", "tokens", "best k", "count", "best of 0 to the longest k, at this workload"),
@@ -117,14 +118,14 @@ def _chunk(here: Scenario) -> Chunk:
     k = lengths(setup, here.k)
     shape = (len(here.context), len(here.batch), len(here.acceptance), len(k))
     timing = time_rounds(setup, here.context, here.batch, k)
-    tokens = tokens_table(here.acceptance, k)
+    tokens = tokens_table(here.acceptance, k, here.context)[:, np.newaxis]
     bill = memory_bill(setup, (np.asarray(here.context) + here.growth).reshape(-1, 1, 1, 1))
     sizes, lengths_of_k = np.asarray(here.batch).reshape(-1, 1, 1), np.asarray(k)
     round_s = timing.round_s[:, :, np.newaxis, :]
     cells = {
         "batch": sizes.astype(np.int64),
         "context": whole(here.context).reshape(-1, 1, 1, 1),
-        "alpha": np.asarray([[a.alpha] for a in here.acceptance]),
+        "alpha": iid_alphas(here.acceptance)[:, np.newaxis],
         "acceptance": np.asarray([[str(a)] for a in here.acceptance], object),
         "k": lengths_of_k,
         "speedup": tokens * timing.gain[:, :, np.newaxis, :],
@@ -149,7 +150,8 @@ def _best_k(here: Scenario) -> npt.NDArray[np.int64]:
     (setup,) = here.setups
     k = lengths(setup, tuple(sorted({*here.k, *range(here.k_max + 1)})))
     gain = time_rounds(setup, here.context, here.batch, k).gain
-    scores = tokens_table(here.acceptance, k) * gain[:, :, np.newaxis, :]
+    tokens = tokens_table(here.acceptance, k, here.context)[:, np.newaxis]
+    scores = tokens * gain[:, :, np.newaxis, :]
     return np.asarray(k)[best_index(scores)][..., np.newaxis]
 
 
@@ -191,7 +193,7 @@ def _view(scenario: Scenario, drafting: tuple[Drafting, ...]) -> View:
     caption = ", ".join((setups_caption(scenario), *fixed))
     pivot = Pivot(
         across="k",
-        down=("batch", "alpha"),
+        down=("batch", "alpha" if scenario.all_iid else "acceptance"),
         blocks=BLOCKS,
         cell="speedup",
         turn="verify_bound_by",

@@ -8,12 +8,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Drafter, RatioDrafter
+from specplan.domain.drafter import Drafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import Measurement
 from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
+from specplan.domain.weightless import RatioDrafter
 from specplan.errors import Refused
 from specplan.physics.engine_round import EngineRound, engine_round, target_layout
 from specplan.physics.experts import Route
@@ -177,11 +178,12 @@ def _round(known: Known) -> FloatArray:
 
 def round_of(known: Known) -> EngineRound:
     """The passes of each row's round; a draft by n-gram verifies only what it found."""
-    drafted, passes = known.column("tokens") - 1, known.column("k")
+    drafted, k = known.column("tokens") - 1, known.column("k")
     if known.row.draft == NGRAM:
-        drafted = fires(known.column("tau"), passes) * passes
+        drafted = fires(known.column("tau"), k) * k
+    lengths = [int(n) for n in k]
     return engine_round(
-        known.setup, known.column("context"), known.column("batch"), drafted, passes
+        known.setup, known.column("context"), known.column("batch"), drafted, lengths
     )
 
 

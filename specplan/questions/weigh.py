@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
-from specplan.domain.acceptance import Alpha
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.scenario import Setup
 from specplan.physics.choose import best_index
+from specplan.physics.drafting import draft_params, drafted
 from specplan.physics.memory import Bill, memory_bill
-from specplan.physics.round import Timing, time_rounds
-from specplan.physics.tokens import FloatArray, expected_tokens
+from specplan.physics.round import Timing, seen_by, time_rounds
+from specplan.physics.survival import tokens_of
+from specplan.physics.tokens import FloatArray
 
 
 class Objective(StrEnum):
@@ -30,7 +32,7 @@ class Point:
     setup: Setup
     context: float
     batch: float
-    acceptance: Alpha
+    acceptance: Acceptance
     growth: float = 0.0
 
     @property
@@ -89,10 +91,11 @@ def lengths(setup: Setup, k: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def weigh(point: Point, candidates: tuple[int, ...]) -> Weighed:
-    """The candidates at a point."""
-    setup, k = point.setup, lengths(point.setup, candidates)
+    """The candidates at a point, its drafter as this acceptance finds it."""
+    setup = seen_by(point.setup, point.acceptance, point.context)
+    point, k = replace(point, setup=setup), lengths(setup, candidates)
     timing = time_rounds(setup, (point.context,), (point.batch,), k)
-    tokens = expected_tokens(point.acceptance.alpha, np.asarray(k, np.float64))
+    tokens = tokens_of(point.acceptance, k, point.context)
     bill = memory_bill(setup, point.end)
     return Weighed(
         point=point,
@@ -120,11 +123,13 @@ def _throughput(point: Point, k: tuple[int, ...], tokens: FloatArray, bill: Bill
 
 
 def _flops_per_token(setup: Setup, k: tuple[int, ...], tokens: FloatArray) -> FloatArray:
-    """(passes c + k + 1) / E with c the drafter's arithmetic over the target's; an unnamed drafter
-    is taken to cost as much arithmetic as time.
+    """(d + v + 1) / E with d the arithmetic of a round's draft passes, v that of the draft tokens
+    verified, in plain target tokens (Leviathan et al. 2023, theorem 3.11, where d = k c and v = k);
+    an unnamed drafter is taken to cost as much arithmetic as time.
     """
-    model = setup.draft.model
-    share = setup.draft.ratio + (model.active_params / setup.target.active_params if model else 0)
     passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
-    factor: FloatArray = (passes * share + np.asarray(k) + 1) / tokens
+    drafting = (
+        passes * setup.draft.ratio + draft_params(setup.draft, k) / setup.target.active_params
+    )
+    factor: FloatArray = (drafting + drafted(setup.draft, setup.engine, k) + 1) / tokens
     return factor

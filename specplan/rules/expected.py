@@ -15,6 +15,7 @@ class Facts:
     """One point of a plan at the plan's k, unrounded, in SI; `best_*` are at the best k there.
 
     `setup` tells its setup from the plan's others, `alphas` and `lengths` whether these vary.
+    `alpha` of an acceptance that no single one says is that of as many tokens at k;
     `break_even_alpha` is +inf when no drafter is good enough; `break_even_batch` is the first batch
     that loses, 0 when none fits, +inf when none of those looked at does. `draft_bytes` are per GPU;
     `free_bytes` are negative when the batch does not fit. With `bound`, no engine reaches
@@ -31,6 +32,7 @@ class Facts:
     batch: int
     context: float
     alpha: float
+    acceptance: str
     k: int
     speedup: float
     tpot_s: float
@@ -52,7 +54,9 @@ class Facts:
         words = [self.setup] if self.setup else []
         words += [f"batch {self.batch}"] if batch else []
         words.append(f"context {self.context:.10g}")
-        words += [f"alpha {self.alpha:g}"] if speed and self.alphas else []
+        iid = self.acceptance[:1].isdigit()
+        said = f"alpha {self.alpha:g}" if iid else f"acceptance {self.acceptance}"
+        words += [said] if speed and self.alphas else []
         words += [f"k {self.k}"] if speed and self.lengths else []
         return ", ".join(words)
 

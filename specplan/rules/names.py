@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from specplan.domain.drafter import DRAFTERS
+from specplan.domain.drafters import DRAFTERS
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.heads import WAYS

@@ -13,7 +13,8 @@ import rich
 from typed import ROOT, answered, environment, finished
 
 from specplan.cli import complete
-from specplan.domain.drafter import DRAFTERS
+from specplan.cli.acceptance import KINDS as ACCEPTANCES
+from specplan.domain.drafters import DRAFTERS
 from specplan.domain.heads import WAYS, Kind
 from specplan.physics.rule import Bug
 from specplan.questions import hardware_list, models_list
@@ -161,7 +162,8 @@ def test_closed_sets_are_those_of_the_program():
     assert list(complete.KINDS) == list(KINDS)
     assert complete.WAYS == WAYS
     assert set(KINDS) >= {*get_args(Kind)} - {"model"}
-    assert set(DRAFTERS) == {"free", "none", "ratio"}
+    assert {word.partition(":")[0] for word in complete.TYPED} == set(DRAFTERS)
+    assert list(complete.ACCEPTANCES) == list(ACCEPTANCES)
 
 
 def test_the_script_for_the_shell_names_the_program(tmp_path):

@@ -8,12 +8,10 @@ import pytest
 
 from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
-from specplan.domain.drafter import ModelDrafter, drafter_of
-from specplan.domain.heads import Drafts, MedusaHeads, MlpSpeculator
+from specplan.domain.heads import MedusaHeads, MlpSpeculator
 from specplan.domain.layers import Block, Experts, Mlp, Part
 from specplan.domain.mixers import Attention, GatedDelta, Indexer, LatentAttention, Mamba2
 from specplan.domain.model import Model
-from specplan.errors import Refused
 from specplan.physics.roofline import kv_bytes, kv_read_bytes
 
 SOURCE = Source(of=("architecture",), kind="derived", cite="made for a test")
@@ -199,24 +197,3 @@ def test_heads_without_layers_cache_nothing():
     card = model(medusa=MedusaHeads(hidden=64, vocab=1000, heads=3))
     assert card.kv_groups == ()
     assert card.active_params == 3 * 64 * (64 + 1000)
-
-
-@pytest.mark.parametrize("kind", ["medusa", "block"])
-def test_drafters_of_one_pass_are_not_priced_as_a_chain(kind):
-    drafter = drafter_of(model(architecture(Block(repeat=1)), drafts=Drafts(kind=kind, proposes=7)))
-    assert drafter.max_k == 7
-    with pytest.raises(Refused, match=r"all tokens in one pass .* not priced yet"):
-        drafter.passes(3)
-
-
-def test_stages_are_not_priced_as_a_chain_either():
-    heads = MlpSpeculator(hidden=8, inner=4, vocab=10, stages=3)
-    drafter = drafter_of(model(speculator=heads, drafts=Drafts(kind="mlp-speculator")))
-    assert drafter.weights_bytes(Dtype.BF16) == 2 * heads.stored_params
-    with pytest.raises(Refused, match=r"a stage for each token .* not priced yet"):
-        drafter.passes(3)
-
-
-def test_a_head_of_layers_is_a_chain():
-    card = model(architecture(Block(repeat=1), fuse=2), drafts=Drafts(kind="mtp"))
-    assert drafter_of(card) == ModelDrafter(card)

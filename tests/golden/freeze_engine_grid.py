@@ -18,8 +18,10 @@ from typing import NamedTuple
 
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Drafter, ModelDrafter, RatioDrafter
+from specplan.domain.drafter import Drafter
+from specplan.domain.drafters import ModelDrafter
 from specplan.domain.scenario import Setup
+from specplan.domain.weightless import RatioDrafter
 from specplan.physics.round import time_rounds
 
 FILE = Path(__file__).parent / "engine_grid.csv"

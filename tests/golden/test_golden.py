@@ -10,7 +10,7 @@ import oracle
 import pytest
 
 import specplan
-from specplan.domain.drafter import ModelDrafter
+from specplan.domain.drafters import ModelDrafter
 
 HERE = Path(__file__).parent
 PACKAGED = specplan.Catalogue()  # no folder of whoever runs the tests

@@ -92,19 +92,19 @@ def test_a_lone_candidate_is_always_best():
 def test_a_loss_at_batch_one_is_a_crossing():
     # ratio 2: a round of k = 1 costs 3 plain steps and yields at most 2 tokens.
     slow = worlds.setup(replace(worlds.FREE, ratio=2.0))
-    assert crossings(slow, 1000, 1.0, 1, 50) == (Crossing(1, pays=False),)
+    assert crossings(slow, 1000, 2.0, 1, 50) == (Crossing(1, pays=False),)
 
 
 def test_free_drafts_lose_once_verification_computes():
     # No context, k = 1: verification takes 2e9 x 2 B / 1e14 = 0.04 B ms, over 2 ms from B = 51;
     # the plain step stays 2 ms up to B = 100. 1.5 x 2 / 0.04 B falls below 1 above B = 75.
-    assert crossings(FREE, 0, 0.5, 1, 70) == ()
-    assert crossings(FREE, 0, 0.5, 1, 75) == ()
-    assert crossings(FREE, 0, 0.5, 1, 200) == (Crossing(76, pays=False),)
+    assert crossings(FREE, 0, 1.5, 1, 70) == ()
+    assert crossings(FREE, 0, 1.5, 1, 75) == ()
+    assert crossings(FREE, 0, 1.5, 1, 200) == (Crossing(76, pays=False),)
 
 
 def test_k_zero_never_crosses():
-    assert crossings(FREE, 0, 0.5, 0, 10_000) == ()
+    assert crossings(FREE, 0, 1.0, 0, 10_000) == ()
 
 
 def test_sparse_models_cross_more_than_once():
@@ -113,7 +113,7 @@ def test_sparse_models_cross_more_than_once():
         repeat=4, heads=4, kv_heads=1, head_dim=64, experts=128, active=8, expert_width=512
     )
     case = replace(worlds.FREE, target=oracle.Model(hidden=512, vocab=1000, layers=(layer,)))
-    found = crossings(worlds.setup(case), 100, 0.5, 4, 1000)
+    found = crossings(worlds.setup(case), 100, oracle.expected_tokens(0.5, 4), 4, 1000)
     assert [c.pays for c in found] == [False, True, False]
     assert found[0].batch == 1
     assert [tuple(c) for c in found] == oracle.crossings(case, 0.5, 4, 100, 1000)
@@ -131,9 +131,9 @@ def test_a_scan_is_every_batch_in_order(monkeypatch):
 @pytest.mark.parametrize("chunk", [1, 2, 75, 76, 77])
 def test_a_crossing_at_the_edge_of_a_chunk(monkeypatch, chunk):
     monkeypatch.setattr(choose, "_CHUNK", chunk)
-    assert crossings(FREE, 0, 0.5, 1, 200) == (Crossing(76, pays=False),)
+    assert crossings(FREE, 0, 1.5, 1, 200) == (Crossing(76, pays=False),)
 
 
 def test_nothing_to_scan():
     assert list(scan_batches(FREE, 1000, (0, 1), 0)) == []
-    assert crossings(FREE, 1000, 0.5, 1, 0) == ()
+    assert crossings(FREE, 1000, 1.5, 1, 0) == ()

@@ -9,9 +9,9 @@ import pytest
 import worlds
 
 from specplan.domain.acceptance import Alpha
-from specplan.domain.drafter import ModelDrafter
 from specplan.domain.scenario import Setup
-from specplan.physics.round import cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import cost_ratio, time_rounds
+from specplan.physics.survival import tokens_table
 
 PAIR = worlds.setup(worlds.PAIR)
 
@@ -58,12 +58,6 @@ def test_free_drafts_take_no_time():
     assert timing.gain.tolist() == [[[1.0, 1.0]]]
 
 
-def test_a_ratio_adds_to_what_the_model_costs():
-    both = replace(PAIR, draft=ModelDrafter(worlds.model(worlds.DRAFT), ratio=0.5))
-    timing = time_rounds(both, (1000,), (1,), (2,))
-    assert float(timing.draft_s[0, 0, 0]) == pytest.approx(2 * (0.21e-3 + 1.05e-3), rel=1e-14)
-
-
 def test_the_drafter_has_its_own_gpus_and_type():
     alone: Setup = worlds.setup(replace(worlds.PAIR, tp=4, draft_dtype="fp8"))
     timing = time_rounds(alone, (1000,), (1,), (1,))
@@ -84,5 +78,5 @@ def test_cost_ratio():
 
 
 def test_tokens_table():
-    table = tokens_table((Alpha(0.5), Alpha(1.0, sd=0.1)), (0, 1, 2))
+    (table,) = tokens_table((Alpha(0.5), Alpha(1.0, sd=0.1)), (0, 1, 2))
     assert table.tolist() == [[1, 1.5, 1.75], [1, 2, 3]]

@@ -18,7 +18,8 @@ from specplan.domain.card import Dtype
 from specplan.physics.choose import best_index, break_even_alpha, crossings
 from specplan.physics.memory import memory_bill
 from specplan.physics.roofline import ideal_pass, kv_bytes, read_params
-from specplan.physics.round import cost_ratio, time_rounds, tokens_table
+from specplan.physics.round import cost_ratio, time_rounds
+from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import alpha_for_tokens, expected_tokens, tokens_variance
 from specplan.questions.best_k import best_k
 from specplan.questions.gate import gate
@@ -122,9 +123,9 @@ def test_rounds_and_speedups(case, load):
     same(timing.round_s, rounds)
     same(timing.verify_s, verify)
     same(np.broadcast_to(timing.plain_s, shape), plain)
-    drafting = each(lambda c, b, n: n * oracle.draft_step_s(case, b, c) if case.drafts else 0)
+    drafting = each(lambda c, b, n: oracle.drafting_s(case, b, n, c))
     same(timing.draft_s, drafting)
-    tokens = tokens_table([Alpha(a) for a in load.alpha], k)
+    tokens = tokens_table([Alpha(a) for a in load.alpha], k)[0]
     for i, alpha in enumerate(load.alpha):
         speedups = each(lambda c, b, n, a=alpha: oracle.speedup(case, a, b, n, c))
         same(tokens[i] * timing.gain, speedups)
@@ -226,7 +227,8 @@ def test_gates_and_crossings_by_brute_force(*, case, context, alpha, k, largest,
     for fixed in value.fixed:
         theirs = oracle.crossings(case, alpha, fixed.k, context, limit)
         assert [tuple(c) for c in fixed.crossings] == theirs
-        assert crossings(worlds.setup(case), context, alpha, fixed.k, limit) == fixed.crossings
+        tokens = oracle.expected_tokens(alpha, fixed.k)
+        assert crossings(worlds.setup(case), context, tokens, fixed.k, limit) == fixed.crossings
 
 
 @settings(max_examples=30)

@@ -330,28 +330,6 @@ def test_only_columns_that_are_shown_are_explained():
     assert len(list_models(listed(LLAMA)).view.caption) == 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "more", "priced"),
-    [
-        ("eagle3", {}, True),
-        ("block", {}, False),
-        (
-            "medusa",
-            {"architecture": None, "medusa": MedusaHeads(hidden=8, vocab=9, heads=2)},
-            False,
-        ),
-    ],
-)
-def test_drafters_whose_rounds_are_not_priced(kind, more, priced):
-    head = drafts("head", kind, "llama-3-8b", **more)
-    answer = list_models(listed(LLAMA, Filed(head, SMALL.origin)))
-    text = written(answer, "plain")
-    assert records(answer, "name")["head"]["priced"] is priced
-    assert records(answer, "name")["llama-3-8b"]["priced"] is True
-    assert ("\nhead* " in text, "not priced yet" in text) == (not priced, not priced)
-    assert "llama-3-8b*" not in text
-
-
 def test_small_models_that_could_draft():
     def asked(target: Filed[Model], **more: str) -> ModelsAsked:
         names = (target.card.name,)

@@ -11,6 +11,7 @@ import worlds
 from specplan.domain.acceptance import Alpha
 from specplan.errors import Refused
 from specplan.physics.choose import TIE, crossings
+from specplan.physics.tokens import expected_tokens
 from specplan.questions import facts as module
 from specplan.questions.best_k import best_k, points_of
 from specplan.questions.facts import facts_of
@@ -96,7 +97,8 @@ def test_the_first_batch_at_which_a_fixed_k_loses(k):
     scenario = worlds.scenario(worlds.PAIR, context=(10.0,), batch=(1.0, 5.0), k=(k,))
     found = facts_of(scenario, scan_to=65_536)
     setup = scenario.setups[0]
-    losses = [c.batch for c in crossings(setup, 10.0, 0.8, k, found[0].largest_batch) if not c.pays]
+    tokens, limit = expected_tokens(0.8, k), found[0].largest_batch
+    losses = [c.batch for c in crossings(setup, 10.0, tokens, k, limit) if not c.pays]
     assert [facts.break_even_batch for facts in found] == [losses[0]] * 2
     assert losses[0] > 1
 

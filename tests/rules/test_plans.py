@@ -24,6 +24,7 @@ FACTS = Facts(
     batch=64,
     context=8192.0,
     alpha=0.6,
+    acceptance="0.6",
     k=3,
     speedup=1.12,
     tpot_s=0.0312,

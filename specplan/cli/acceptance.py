@@ -1,0 +1,163 @@
+"""The grammar of -a: an axis of alphas, or one of the models of acceptance as KIND:FIGURES.
+
+    0.7   0.6,0.8   0.5:0.95:0.05   0.7+-0.05         alphas, of which one may be uncertain
+    conditional:.68,.57      per position, given that all before it were kept
+    unconditional:.8,.6,.5   per position, of all rounds: what engines print
+    decay:.82,.95            the first rate, and the ratio of each to the one before
+    length:2.9@4             tokens per round at a draft length; 1.9@1,2.6@2 for several
+    burst:.2@3.1             share of rounds that fire, tokens kept when one does
+    context:.8@2k,.6@32k     a model at each of some contexts
+    mixture:.8@0.7,.5@0.3    a model for each share of the requests
+    mtp-glm-5.2/coding       a curve of the catalogue
+
+Parts of a context or a mixture that hold commas themselves are set apart by semicolons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from specplan.domain.acceptance import (
+    Acceptance,
+    Alpha,
+    Burst,
+    ByContext,
+    Conditional,
+    Decay,
+    Lengths,
+    Mixture,
+    Unconditional,
+)
+from specplan.errors import SpecplanError, UsageError, unknown
+from specplan.units import parse_axis, parse_number
+from specplan.visible import visible
+
+UNCERTAIN = "+-"
+FORMS = "0.7, 0.6,0.8, 0.5:0.95:0.05, 0.7+-0.05, KIND:FIGURES or a curve"
+Curves = Callable[[str], Acceptance]
+
+
+def no_curves(text: str) -> Acceptance:
+    """Where no catalogue is at hand."""
+    raise UsageError(f"'{visible(text, 60)}' is no acceptance", expected=FORMS)
+
+
+def acceptances(texts: Sequence[str], curves: Curves = no_curves) -> tuple[Acceptance, ...]:
+    """The models of all texts, each once; `curves` looks up names."""
+    return tuple(dict.fromkeys(model for text in texts for model in _models(text, curves)))
+
+
+def _models(text: str, curves: Curves) -> list[Acceptance]:
+    kind, colon, rest = text.strip().partition(":")
+    if colon and kind in KINDS:
+        return [_model(kind, rest, curves)]
+    if UNCERTAIN in text and not text.strip()[:1].isalpha():
+        return [_uncertain(item) for item in text.split(",")]
+    if text.strip()[:1].isalpha():
+        if colon and kind.replace("-", "").isalpha() and "/" not in kind:
+            raise unknown("acceptance", kind, KINDS)
+        return [curves(item.strip()) for item in text.split(",")]
+    values = parse_axis(text)
+    if ":" not in text and len(values) > 1 and list(values) == sorted(values, reverse=True):
+        raise _falling(text)
+    return [Alpha(v) for v in values]
+
+
+def _falling(text: str) -> UsageError:
+    """The refusal of what nobody can tell from alphas: two lists are confused everywhere."""
+    plain = visible(text, 60)
+    return UsageError(
+        f"a falling list, {plain}, looks like rates per position",
+        expected="alphas that rise, one for each workload",
+        hint=f"given all before it: conditional:{plain}; of all rounds, as engines print: "
+        f"unconditional:{plain}",
+    )
+
+
+def _uncertain(item: str) -> Acceptance:
+    value, sign, spread = item.partition(UNCERTAIN)
+    return Alpha(parse_number(value.strip()), parse_number(spread.strip()) if sign else 0.0)
+
+
+def _model(kind: str, text: str, curves: Curves) -> Acceptance:
+    """One model, its errors telling the form of its kind."""
+    make, form = KINDS[kind]
+    try:
+        return make(text, curves)
+    except SpecplanError as error:
+        if not error.expected:
+            error.expected = form
+        raise
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(parse_number(item.strip()) for item in text.split(","))
+
+
+def _two(text: str, sign: str, form: str) -> tuple[str, str]:
+    first, found, second = text.rpartition(sign)
+    if not found or not first or not second:
+        raise UsageError(f"'{visible(text, 60)}' lacks a part", expected=form)
+    return first.strip(), second.strip()
+
+
+def _decay(text: str, _: Curves) -> Acceptance:
+    values = _numbers(text)
+    if len(values) != 2:
+        raise UsageError(f"a decay of {len(values)} figures", expected="decay:.82,.95")
+    return Decay(*values)
+
+
+def _lengths(text: str, _: Curves) -> Acceptance:
+    points = []
+    for item in text.split(","):
+        tau, k = _two(item, "@", "length:2.9@4")
+        length = parse_number(k)
+        if length != int(length):
+            raise UsageError(f"k {length:g} is no whole number", expected="length:2.9@4")
+        points.append((int(length), parse_number(tau)))
+    return Lengths(tuple(sorted(points)))
+
+
+def _burst(text: str, _: Curves) -> Acceptance:
+    fire, burst = _two(text, "@", "burst:.2@3.1")
+    return Burst(parse_number(fire), parse_number(burst))
+
+
+def _parts(text: str, form: str, curves: Curves) -> list[tuple[str, Acceptance]]:
+    """What follows the last @ of each part, and the model before it."""
+    found = []
+    for item in text.split(";" if ";" in text else ","):
+        said, at = _two(item, "@", form)
+        models = _models(said, curves)
+        if len(models) != 1:
+            raise UsageError(f"'{visible(said, 60)}' is {len(models)} models", expected=form)
+        found.append((at, models[0]))
+    return found
+
+
+def _by_context(text: str, curves: Curves) -> Acceptance:
+    parts = []
+    for at, model in _parts(text, "context:.8@2k,.6@32k", curves):
+        (context,) = parse_axis(at, tokens=True) if ":" not in at and "," not in at else (-1.0,)
+        if context < 1:
+            raise UsageError(f"'{visible(at, 60)}' is no context", expected="tokens such as 2k")
+        parts.append((context, model))
+    return ByContext(tuple(sorted(parts, key=lambda part: part[0])))
+
+
+def _mixture(text: str, curves: Curves) -> Acceptance:
+    parts = _parts(text, "mixture:.8@0.7,.5@0.3", curves)
+    return Mixture(tuple((parse_number(at), model) for at, model in parts))
+
+
+KINDS: dict[str, tuple[Callable[[str, Curves], Acceptance], str]] = {
+    "conditional": (lambda text, _: Conditional(_numbers(text)), "conditional:.68,.57"),
+    "unconditional": (lambda text, _: Unconditional(_numbers(text)), "unconditional:.8,.6,.5"),
+    "decay": (_decay, "decay:.82,.95"),
+    "length": (_lengths, "length:2.9@4"),
+    "burst": (_burst, "burst:.2@3.1"),
+    "context": (_by_context, "context:.8@2k,.6@32k"),
+    "mixture": (_mixture, "mixture:.8@0.7,.5@0.3"),
+}
+"""What may stand before a colon: how its figures are read, and their form."""
