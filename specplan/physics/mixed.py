@@ -81,6 +81,18 @@ def mixed_step_s(
     return total_s
 
 
+def prefill_step_s(
+    terms: Sequence[Term], silicon: Silicon, prompt: float, isl: float
+) -> FloatArray:
+    """GPU seconds of a step over `prompt` tokens of prompts of `isl` tokens, nothing decoding."""
+    attention = [term for term in terms if isinstance(term, ATTENTION)]
+    others = [term for term in terms if term not in attention]
+    total_s = gpu_step(others, load(1, prompt, isl / 2), silicon, load(1, 1, isl)).time_s
+    for term in attention:
+        total_s = total_s + _prefill_s(term, np.asarray(prompt), np.asarray(isl), silicon)
+    return total_s
+
+
 def _prefill_s(term: Term, prompt: FloatArray, isl: FloatArray, silicon: Silicon) -> FloatArray:
     """Arithmetic of prompts attending to themselves, causally."""
     flops = term.flops(load(1, prompt, isl / 2))

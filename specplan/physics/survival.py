@@ -180,8 +180,8 @@ def _extended(known: FloatArray, k: int) -> FloatArray:
     """Measured survival, and beyond its last position the decay fitted to it."""
     if k <= len(known):
         return known[:k]
-    lengths = np.arange(1, len(known) + 1)
-    return _tailed(known, k, _fit(tuple(lengths.tolist()), tuple((1 + np.cumsum(known)).tolist())))
+    lengths = tuple(range(1, len(known) + 1))
+    return _tailed(known, k, _fit(lengths, tuple((1 + np.cumsum(known)).tolist())))
 
 
 def _tailed(known: FloatArray, k: int, fit: DecayFit) -> FloatArray:
@@ -194,6 +194,27 @@ def decay_of(model: Lengths) -> DecayFit:
     """The decay nearest to measured lengths."""
     lengths, tau = zip(*model.points, strict=True)
     return _fit(lengths, tau)
+
+
+def known_contexts(model: Acceptance) -> tuple[float, float] | None:
+    """The first and the last context of a table over contexts."""
+    while isinstance(model, Named):
+        model = model.model
+    if not isinstance(model, ByContext):
+        return None
+    return model.parts[0][0], model.parts[-1][0]
+
+
+def tail_of(model: Acceptance) -> DecayFit | None:
+    """The decay that stands in beyond what a single model measured; None where none does."""
+    while isinstance(model, Named):
+        model = model.model
+    if isinstance(model, Lengths):
+        return decay_of(model)
+    if isinstance(model, Conditional | Unconditional):
+        kept = survival(model, model.measured)
+        return _fit(tuple(range(1, model.measured + 1)), tuple((1 + np.cumsum(kept)).tolist()))
+    return None
 
 
 @lru_cache(maxsize=1024)

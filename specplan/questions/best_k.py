@@ -37,6 +37,7 @@ from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
 from specplan.questions.servings import serving_cells
 from specplan.questions.weigh import Objective, Point, Weighed, weigh
+from specplan.questions.yields import Yield, yield_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class BestK:
     fitting_tp: int | None
     flops_per_token: float
     throughput: float | None
+    tokens: Yield
     uncertain: Uncertain | None
     need: Need | None
     cost: Cost | None
@@ -244,6 +246,7 @@ def _in_full(
         fitting_tp=None if choice.fits else fitting_tp(point.setup, point.end, point.batch),
         flops_per_token=float(w.flops_per_token[best]),
         throughput=float(w.throughput[best]) if w.bill.largest_plain else None,
+        tokens=yield_of(w, best),
         uncertain=_uncertain(w, best),
         need=None if need is None else what_is_needed(w, need),
         cost=_cost(point.setup, choice, usd) if choice.fits else None,

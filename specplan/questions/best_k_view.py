@@ -11,6 +11,7 @@ from specplan.questions.cost import cost_words
 from specplan.questions.grids import PLACE_COLUMNS, ROUND_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.memory import drafter_words, sequences_words
 from specplan.questions.servings import SERVING_COLUMNS
+from specplan.questions.yields import yield_words
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
             f"sequence, {choice.tokens_per_s_per_gpu:,.0f} per GPU",
         ),
         ("tokens/round", f"{choice.tokens_per_round:.2f}"),
+        *yield_words(value.tokens, choice.batch),
         ("margin", _margin(choice)),
         ("acceptance", _acceptance(value)),
         ("load", load_words(value.load, drafts=choice.k > 0)),
@@ -101,7 +103,8 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         capacity = f"{times(value.throughput)} with each arm at its own largest batch"
         facts.append(("at capacity", capacity))
     if choice.at_k_max:
-        facts.insert(3, ("limit", f"k = {choice.k} is the longest tried; raise --k-max"))
+        place = [label for label, _ in facts].index("margin")
+        facts.insert(place, ("limit", f"k = {choice.k} is the longest tried; raise --k-max"))
     return facts
 
 

@@ -8,6 +8,7 @@ from specplan.domain.answer import SEPARATOR, Basis
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
+from specplan.physics.survival import known_contexts, tail_of
 from specplan.questions.assumptions import assumptions
 from specplan.questions.servings import servings_caption
 from specplan.units import people, significant
@@ -36,7 +37,7 @@ def basis_of(scenario: Scenario, *, spread: bool = False, timed: bool = True) ->
         source=", ".join(engines),
         bands={"speedup": (-band, band)} if band else {},
         assumed=tuple(assumed),
-        extrapolated=tuple(sorted(set(_untrained(scenario)))),
+        extrapolated=(*sorted(set(_untrained(scenario))), *dict.fromkeys(_unmeasured(scenario))),
     )
 
 
@@ -84,6 +85,25 @@ def _untrained(scenario: Scenario) -> Iterable[str]:
                     f"{people(longest, 'tokens')} tokens are beyond the {trained} that "
                     f"{model.name} is made for"
                 )
+
+
+def _unmeasured(scenario: Scenario) -> Iterator[str]:
+    """Acceptances asked beyond the positions or the contexts that they were measured at."""
+    longest = max(scenario.candidates)
+    for model in [part.acceptance for part in scenario.parts] or scenario.acceptance:
+        known = model.measured
+        if known is not None and longest > known:
+            fit = tail_of(model)
+            form = f" ({fit.first:.3f} x {fit.ratio:.3f}^(i-1))" if fit else ""
+            yield (
+                f"acceptance {model} was measured up to k = {known}: beyond it stands the decay "
+                f"fitted to it{form}"
+            )
+        reach = known_contexts(model)
+        contexts = [part.context for part in scenario.parts] or scenario.context
+        if reach and not reach[0] <= min(contexts) <= max(contexts) <= reach[1]:
+            ends = " to ".join(people(end, "tokens") for end in reach)
+            yield f"acceptance {model} is known at contexts of {ends}: outside, that of the end"
 
 
 def one_setup(scenario: Scenario, question: str) -> Setup:

@@ -11,6 +11,7 @@ from specplan.domain.answer import Answer, Column, Scalar, table_of
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.memory import memory_bill
+from specplan.physics.prefill import prefill
 from specplan.physics.round import (
     Timed,
     Timing,
@@ -121,6 +122,7 @@ def _value(scenario: Scenario, setup: Setup, timing: Timing, ideal: Timing) -> E
         drafts=drafts,
         passes=setup.draft.passes(k),
         draft_s=float(timing.draft_s.item()),
+        prefill=prefill(setup, max(scenario.context[0] - scenario.growth, 1.0)),
         round_s=round_s,
         waits_s=round_s - ideal_round_s,
         ridge=setup.hardware.ridge(setup.hardware.compute_dtype(setup.dtype)),

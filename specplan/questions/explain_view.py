@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from specplan.domain.answer import Chart, Curve, Facts, Lines, Mark, Rows, View
 from specplan.domain.scenario import Scenario, Setup
+from specplan.physics.prefill import Prefill
 from specplan.questions.common import dtype_words, percent, times
 from specplan.units import people
 
@@ -33,7 +34,8 @@ class PassFigures:
 class Explained:
     """A round of k drafts beside a plain step. `waits_s` is what neither traffic nor arithmetic
     at the card's own rates accounts for; `longer` is what each term takes more in verification
-    than in a plain step, in seconds; `paid_alone` is what a plain step pays and verification
+    than in a plain step, in seconds; `prefill` what a prompt costs, of context less the output so
+    far; `paid_alone` is what a plain step pays and verification
     does not, where that takes the speedup above the tokens of a round.
     """
 
@@ -46,6 +48,7 @@ class Explained:
     drafts: tuple[PassFigures, ...]
     passes: int
     draft_s: float
+    prefill: Prefill
     round_s: float
     waits_s: float
     ridge: float
@@ -86,6 +89,9 @@ def _facts(value: Explained) -> Iterator[tuple[str, str]]:
         f"{people(value.round_s, 's')}, {value.round_s / value.plain.time_s:.2f} plain steps for "
         f"{value.tokens_per_round:.2f} tokens",
     )
+    target_s, draft_s = value.prefill.target_s_per_token, value.prefill.draft_s_per_token
+    added = f"; the drafter adds {percent(draft_s / target_s)}" if draft_s else ""
+    yield "prefill", f"{people(target_s, 's')} a prompt token{added}"
     yield "ridge point", f"{value.ridge:,.0f} FLOP/B; verification {value.verify.intensity:,.0f}"
 
 

@@ -274,8 +274,8 @@ def test_a_mix_has_one_k_and_each_part_is_a_point(capsys):
         ),
         (
             {"workload": "{acceptance: [0.9, 0.6]}"},
-            "6:24: SP101 acceptance is a bare list; expected one acceptance; per position given all "
-            "before it: {conditional: [...]}; share of rounds that reach it: "
+            "6:24: SP101 acceptance is a bare list; expected one acceptance; per position given "
+            "all before it: {conditional: [...]}; share of rounds that reach it: "
             "{unconditional: [...]}; for several alphas use alpha: [...]",
         ),
         (

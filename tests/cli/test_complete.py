@@ -71,7 +71,7 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan sweep -g h1", stems("hardware", "h1")),
         ("specplan sweep -g l4,h200", {f"l4,{s}" for s in stems("hardware", "h200")}),
         ("specplan memory --target qwen3-", stems("models", "qwen3-")),
-        ("specplan best-k -d ", {"free", "none", "ratio:", *WAYS} | stems("models")),
+        ("specplan best-k -d ", {*complete.TYPED, *WAYS} | stems("models")),
         ("specplan hardware show b2", stems("hardware", "b2")),
         ("specplan models show gemma-3", stems("models", "gemma-3")),
         ("specplan sweep -f ma", {"markdown"}),
