@@ -7,17 +7,17 @@ every keyword is an option, every value its text or number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from os import PathLike
 
 from specplan.catalogue.folders import user_folders
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
-from specplan.cli.acceptance import Curves
+from specplan.cli.mixes import flag_of, mix_parts, mix_said
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
 from specplan.domain.acceptance_text import acceptance_text
-from specplan.domain.scenario import Input, Part, Scenario, Setup
+from specplan.domain.scenario import Input, Scenario, Setup
 from specplan.errors import Refused, UsageError, Where, placed, unknown
 
 # The scenario that sweep has of its own: the article's table.
@@ -124,8 +124,8 @@ def build(
     setups = resolver.setups()
     _refuse_rateless(setups, asked)
     _refuse_cardless(setups, asked)
-    said, whose = _mix(mix, plan)
-    parts, own = _parts(said, whose, asked, resolver.curve)
+    said, whose = mix_said(mix, plan)
+    parts, own = mix_parts(said, whose, asked, resolver.curve)
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
     k = resolver.axis("k", grammar.lengths)
     if k and k_max is not None:
@@ -195,7 +195,7 @@ def _refuse_rateless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> Non
             except Refused as error:
                 error.where = asked.get(flag, asked[name]).where
                 if flag not in asked:
-                    error.hint += f" with {_flag(flag)}"
+                    error.hint += f" with {flag_of(flag)}"
                 raise
 
 
@@ -218,17 +218,17 @@ def _refuse_missing(needs: Iterable[str], asked: Mapping[str, Given], *, mixed: 
     question, expected, listing = QUESTIONS[names[0]]
     hint = f"specplan {listing} list shows all" if listing else "write -a 0.7 or a range"
     if names[1:]:
-        hint += f"; also needed: {', '.join(_flag(name) for name in names[1:])}"
-    raise UsageError(question, where=Where(_flag(names[0])), expected=expected, hint=hint)
+        hint += f"; also needed: {', '.join(flag_of(name) for name in names[1:])}"
+    raise UsageError(question, where=Where(flag_of(names[0])), expected=expected, hint=hint)
 
 
 def _merge(
     flags: Mapping[str, Sequence[str]], plan: PlanRead | None, defaults: Mapping[str, str]
 ) -> dict[str, Given]:
-    asked = {n: Given((t,), "default", Where(_flag(n))) for n, t in defaults.items()}
+    asked = {n: Given((t,), "default", Where(flag_of(n))) for n, t in defaults.items()}
     if plan is not None:
         asked.update(planned(plan))
-    asked.update({n: Given(tuple(t), "flag", Where(_flag(n))) for n, t in flags.items()})
+    asked.update({n: Given(tuple(t), "flag", Where(flag_of(n))) for n, t in flags.items()})
     lengths = [asked[n] for n in ("isl", "osl") if n in asked]
     context = asked["context"].origin
     if context == "flag" and lengths and all(given.origin != "flag" for given in lengths):
@@ -237,10 +237,6 @@ def _merge(
     elif lengths:
         asked["context"] = _from_lengths(asked)
     return asked
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _from_lengths(asked: Mapping[str, Given]) -> Given:
@@ -275,36 +271,3 @@ def _defaulted(asked: Mapping[str, Given], unsaid: Collection[str]) -> list[str]
         return []
     names = [f"{n} {g.texts[0]}" for n, g in defaulted.items() if n not in unsaid]
     return [f"by default: {', '.join(names)}"] if names else []
-
-
-def _mix(mix: Sequence[str], plan: PlanRead | None) -> tuple[list[dict[str, str]], Given]:
-    """The workloads of a mix as keys and texts, and who gave them: flags, or else the plan."""
-    if mix or plan is None:
-        return [grammar.mix_part(text) for text in mix], Given((), "flag", Where("--mix"))
-    parts = [
-        {f.name: str(v) for f in fields(p) if (v := getattr(p, f.name)) is not None}
-        for p in mixes(plan)
-    ]
-    return parts, Given((), plan.document.name, plan.document.where(("workload", "mix")))
-
-
-def _parts(
-    said: Sequence[Mapping[str, str]], whose: Given, asked: Mapping[str, Given], curves: Curves
-) -> tuple[tuple[Part, ...], set[str]]:
-    """The workloads of a mix, and the axes that each of them has for itself."""
-    base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
-    with placed(whose.where):
-        parts = tuple(grammar.part(p, base, curves) for p in said)
-    own = {n for n in base if said and all(grammar.part_text(p, n) is not None for p in said)}
-    for name in sorted(own):
-        lengths = name == "context" and "isl" in asked
-        given = asked["isl" if lengths else name]
-        if given.origin in {"flag", whose.origin}:
-            key = "isl" if lengths else name
-            raise UsageError(
-                f"{_flag(key) if given.origin == 'flag' else key} is not used: every part of the "
-                "mix has its own",
-                where=given.where if given.where.line else None,
-                hint="leave it out, here or in the parts",
-            )
-    return parts, own

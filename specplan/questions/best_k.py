@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
 from specplan.domain.acceptance import Alpha
-from specplan.domain.answer import Answer, Scalar, table_of
+from specplan.domain.answer import Answer, table_of
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.errors import UsageError, unknown
 from specplan.physics.choose import (
@@ -30,12 +29,12 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.candidates import COLUMNS, nearly_best, rows
 from specplan.questions.common import basis_of
 from specplan.questions.cost import Cost, cost_of, refuse_price
 from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
-from specplan.questions.servings import serving_cells
 from specplan.questions.weigh import Objective, Point, Weighed, weigh
 from specplan.questions.yields import Yield, yield_of
 
@@ -133,7 +132,7 @@ def best_k(
     return Answer(
         command="best-k",
         value=value,
-        table=table_of(view.COLUMNS, tuple(rows(weighed, goal))),
+        table=table_of(COLUMNS, tuple(rows(weighed, goal))),
         view=view.one(value, weighed),
         basis=basis_of(scenario, spread=True),
         inputs=scenario.inputs,
@@ -206,7 +205,7 @@ def choose(w: Weighed, objective: Objective, k_max: int) -> Choice:
         tokens_per_s_per_gpu=batch / tpot_s / setup.gpus,
         margin_below=_loss(w, score, k - 1, best),
         margin_above=_loss(w, score, k + 1, best),
-        k_within_1_percent=w.k[int(np.argmax(_nearly_best(score, best)))],
+        k_within_1_percent=w.k[int(np.argmax(nearly_best(score, best)))],
         at_k_max=k == w.k[-1] and k == k_max,
         break_even_tokens=round_cost,
         break_even_alpha=threshold if k and np.isfinite(threshold) else None,
@@ -221,12 +220,6 @@ def _loss(w: Weighed, score: FloatArray, neighbour: int, best: int) -> float | N
     if neighbour not in w.k or score[best] == 0:
         return None
     return float(1 - score[w.k.index(neighbour)] / score[best])
-
-
-def _nearly_best(score: FloatArray, best: int) -> npt.NDArray[np.bool_]:
-    """Which candidates lose at most 1 % against the best."""
-    nearly: npt.NDArray[np.bool_] = score >= 0.99 * score[best]
-    return nearly
 
 
 def _in_full(
@@ -273,35 +266,3 @@ def _load(w: Weighed, best: int) -> Load:
     point = w.point
     found = crossings(point.setup, point.context, float(w.tokens[best]), k, scanned)
     return Load(found, largest, scanned)
-
-
-def rows(w: Weighed, objective: Objective) -> Iterator[dict[str, Scalar]]:
-    """The candidates of one point as rows of the table."""
-    best, point = w.best(objective), w.point
-    nearly = _nearly_best(w.score(objective), best)
-    for i, k in enumerate(w.k):
-        yield {
-            "target": point.setup.target.name,
-            "draft": point.setup.draft.label,
-            "hardware": point.setup.hardware.name,
-            "tp": point.setup.tp,
-            **serving_cells(point.setup.serving),
-            "batch": int(point.batch),
-            "context": point.context,
-            "alpha": point.acceptance.iid,
-            "acceptance": str(point.acceptance),
-            "k": k,
-            "speedup": float(w.speedup[i]),
-            "tokens_per_round": float(w.tokens[i]),
-            "draft_s": float(w.timing.draft_s[0, 0, i]),
-            "verify_s": float(w.timing.verify_s[0, 0, i]),
-            "round_s": float(w.timing.round_s[0, 0, i]),
-            "tpot_s": float(w.tpot_s[i]),
-            "break_even_tokens": float(1 / w.gain[i]),
-            "throughput": float(w.throughput[i]),
-            "flops_per_token": float(w.flops_per_token[i]),
-            "verify_bound_by": str(bound_names(w.timing.verify)[0, 0, i]),
-            "best": i == best,
-            "near": abs(i - best) <= 2,
-            "within_1_percent": bool(nearly[i]),
-        }

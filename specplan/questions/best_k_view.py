@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from specplan.domain.answer import Column, Facts, Lines, Rows, Section, View
+from specplan.domain.answer import Facts, Lines, Rows, Section, View
 from specplan.questions.common import acceptance_words, alpha_words, dtype_words, percent, times
 from specplan.questions.cost import cost_words
-from specplan.questions.grids import PLACE_COLUMNS, ROUND_COLUMNS, WORKLOAD_COLUMNS
 from specplan.questions.memory import drafter_words, sequences_words
-from specplan.questions.servings import SERVING_COLUMNS
 from specplan.questions.yields import yield_words
 from specplan.units import people
 
@@ -21,22 +19,6 @@ if TYPE_CHECKING:
     from specplan.questions.need import Need
     from specplan.questions.weigh import Weighed
 
-COLUMNS = (
-    *PLACE_COLUMNS,
-    *SERVING_COLUMNS,
-    *WORKLOAD_COLUMNS,
-    Column("k", "tokens", "k", "count", "draft tokens per round"),
-    Column("speedup", "1", "speedup", "times", "tokens per second over plain decoding"),
-    Column("tokens_per_round", "tokens", "tok/round", "number", "bonus token included"),
-    *ROUND_COLUMNS,
-    Column("break_even_tokens", "tokens", "break-even", "number", "round cost in plain steps"),
-    Column("throughput", "1", "throughput", "times", "each arm at its own largest batch"),
-    Column("flops_per_token", "1", "FLOP/token", "times", "arithmetic over plain decoding"),
-    Column("verify_bound_by", "", "verify by", "text", "ceiling of verification"),
-    Column("best", "", "best", "flag", "the chosen k"),
-    Column("near", "", "near", "flag", "within two of the chosen k"),
-    Column("within_1_percent", "", "within 1 %", "flag", "loses at most 1 % against the best"),
-)
 SCORED = {"latency": "speedup", "throughput": "throughput", "cost": "flops_per_token"}
 CANDIDATES = (
     "k",
