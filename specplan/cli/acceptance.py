@@ -21,13 +21,12 @@ from specplan.domain.acceptance import (
     Acceptance,
     Alpha,
     Burst,
-    ByContext,
     Conditional,
     Decay,
     Lengths,
-    Mixture,
     Unconditional,
 )
+from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.errors import SpecplanError, UsageError, unknown
 from specplan.units import parse_axis, parse_number
 from specplan.visible import visible

@@ -7,14 +7,13 @@ Each model is one class here and one function that gives its survival in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from specplan.errors import UsageError
 
 MOST_POSITIONS = 256
-MOST_PARTS = 64
 
 
 class Acceptance:
@@ -160,7 +159,7 @@ class Lengths(Acceptance):
         return self.points[-1][0]
 
     def __str__(self) -> str:
-        return "length:" + ",".join(f"{_said(tau)}@{k}" for k, tau in self.points)
+        return "length:" + ",".join(f"{figure(tau)}@{k}" for k, tau in self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,82 +182,7 @@ class Burst(Acceptance):
         return self.fire
 
     def __str__(self) -> str:
-        return f"burst:{_said(self.fire)}@{_said(self.burst)}"
-
-
-@dataclass(frozen=True, slots=True)
-class ByContext(Acceptance):
-    """A model at each of some contexts: ((context, model), ...). Between two the figures are
-    interpolated; outside all, those of the nearest hold.
-    """
-
-    parts: tuple[tuple[float, Acceptance], ...]
-
-    def __post_init__(self) -> None:
-        _parts(self.parts, "context")
-        for (before, _), (after, _) in pairwise(self.parts):
-            if after <= before:
-                raise UsageError(
-                    f"context {after:g} after {before:g}", expected="contexts that rise, none twice"
-                )
-
-    @property
-    def fires(self) -> float:
-        """The largest share of any part: a drafter that is read at many contexts has one."""
-        return max(model.fires for _, model in self.parts)
-
-    @property
-    def measured(self) -> int | None:
-        """As far as every part was."""
-        return _least(model for _, model in self.parts)
-
-    @property
-    def by_context(self) -> bool:
-        """It does."""
-        return True
-
-    def __str__(self) -> str:
-        return f"context:{_qualified((model, _said(context)) for context, model in self.parts)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Mixture(Acceptance):
-    """Requests of several kinds, equally long: ((share, model), ...). Those of which less is kept
-    take more rounds, so that a round is more likely to be one of theirs.
-    """
-
-    parts: tuple[tuple[float, Acceptance], ...]
-
-    def __post_init__(self) -> None:
-        _parts(self.parts, "share")
-        for share, _ in self.parts:
-            if not (math.isfinite(share) and 0 < share <= 1e9):
-                raise UsageError(f"share {share:g} of the requests", expected="more than 0")
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """Scaled to 1."""
-        total = sum(share for share, _ in self.parts)
-        return tuple(share / total for share, _ in self.parts)
-
-    @property
-    def fires(self) -> float:
-        """On average over requests."""
-        pairs = zip(self.shares, self.parts, strict=True)
-        return sum(share * model.fires for share, (_, model) in pairs)
-
-    @property
-    def measured(self) -> int | None:
-        """As far as every part was."""
-        return _least(model for _, model in self.parts)
-
-    @property
-    def by_context(self) -> bool:
-        """If any part does."""
-        return any(model.by_context for _, model in self.parts)
-
-    def __str__(self) -> str:
-        return f"mixture:{_qualified((model, _said(share)) for share, model in self.parts)}"
+        return f"burst:{figure(self.fire)}@{figure(self.burst)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,30 +235,11 @@ def _rates(rates: Sequence[float], kind: str) -> None:
         _probability(rate, f"the {kind} rate of position {place},")
 
 
-def _parts(parts: Sequence[tuple[float, Acceptance]], what: str) -> None:
-    if not parts or len(parts) > MOST_PARTS:
-        raise UsageError(f"{len(parts)} parts by {what}", expected=f"1 to {MOST_PARTS}")
-    for _, model in parts:
-        if model.sd:
-            raise UsageError(f"a part by {what} takes one alpha, not {model}")
-
-
-def _least(models: Iterable[Acceptance]) -> int | None:
-    known = [m.measured for m in models if m.measured is not None]
-    return min(known, default=None)
-
-
 def _listed(values: Sequence[float]) -> str:
-    return ",".join(map(_said, values))
+    return ",".join(map(figure, values))
 
 
-def _said(value: float) -> str:
-    """Short where that is exact: what is read back is the same number."""
+def figure(value: float) -> str:
+    """A figure of the grammar: short where that is exact: what is read back is the same number."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
-
-
-def _qualified(pairs: Iterable[tuple[Acceptance, str]]) -> str:
-    said = [(str(model), at) for model, at in pairs]
-    apart = ";" if any("," in model for model, _ in said) else ","
-    return apart.join(f"{model}@{at}" for model, at in said)

@@ -15,14 +15,13 @@ from specplan.domain.acceptance import (
     Acceptance,
     Alpha,
     Burst,
-    ByContext,
     Conditional,
     Decay,
     Lengths,
-    Mixture,
     Named,
     Unconditional,
 )
+from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.physics.curves import DecayFit, decay_survival, fit_decay, survival_from_lengths
 from specplan.physics.tokens import FloatArray, expected_tokens, rounds_to_finish
 

@@ -13,13 +13,12 @@ from specplan.cli.acceptance import KINDS, acceptances
 from specplan.domain.acceptance import (
     Alpha,
     Burst,
-    ByContext,
     Conditional,
     Decay,
     Lengths,
-    Mixture,
     Unconditional,
 )
+from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.domain.acceptance_text import acceptance_text
 from specplan.errors import SpecplanError, UsageError
 

@@ -11,14 +11,13 @@ from specplan.domain.acceptance import (
     Acceptance,
     Alpha,
     Burst,
-    ByContext,
     Conditional,
     Decay,
     Lengths,
-    Mixture,
     Named,
     Unconditional,
 )
+from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.physics.survival import (
     known_contexts,
     rounds_for,
