@@ -126,7 +126,7 @@ def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Impor
     if arch is None or not count:
         hint = "no num_nextn_predict_layers, mtp_num_hidden_layers or num_mtp_modules"
         raise InputError("the config announces no layers that draft (MTP)", hint=hint)
-    which = "The module" if count == 1 else f"One of {count} modules"
+    which = "The module" if count == 1 else f"One of the {count} modules, one for each position,"
     said = "the config announces" if shape.drafting else "checkpoints hold and no config mentions"
     target = plain_name(wish.target.name if wish.target else foreign.name)
     seen = _context(foreign, config)
@@ -139,7 +139,7 @@ def _module(foreign: Foreign, wish: Wish, config: Config, shape: Shape) -> Impor
         parts=kept.parts,
         trained_context=seen.tokens,
         architecture=arch,
-        drafts=Drafts(kind="mtp", targets=(target,)),
+        drafts=Drafts(kind="mtp", targets=(target,), modules=count),
         sources=_sources(foreign, seen, "architecture", "drafts"),
         notes=(
             f"{which} that {said}, a layer like the model's own after the join of "

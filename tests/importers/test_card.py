@@ -95,7 +95,7 @@ def test_modules_are_named_for_their_model_or_target():
     config = small("mimo", num_nextn_predict_layers=2)
     module = card(config, mtp=True)
     assert (module.name, module.title) == ("mtp-small", "MTP module of small")
-    assert "One of 2 modules that the config announces" in module.notes[0]
+    assert "One of the 2 modules, one for each position, that the config" in module.notes[0]
     assert card(config, mtp=True, target=TARGET).drafts.targets == ("target",)
 
 
