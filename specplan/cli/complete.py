@@ -30,6 +30,8 @@ KINDS = ("dense", "moe", "mla", "sliding", "hybrid", "drafter", *HEADS)
 TYPED = ("free", "none", "ratio:", "ngram", "suffix", "lookahead", "skip:")
 ACCEPTANCES = (*("conditional", "unconditional", "decay", "length", "burst", "context", "mixture"),)
 WAYS = (*HEADS, "dflash", "dspark")
+CURVE_KINDS = ("model", *HEADS, "ngram", "suffix", "lookahead", "skip", "dflash", "dspark")
+CURVE_SORTS = ("name", "kind", "task", "target", "tokens", "k")
 HARDWARE_SORTS = (
     *("vendor", "name", "memory", "bandwidth", "rate", "fp8", "ridge", "year", "tdp", "price"),
 )
@@ -65,6 +67,11 @@ def engines(ctx: typer.Context, incomplete: str) -> list[str]:
     return _listed(incomplete, _cards("engines", ctx))
 
 
+def curves(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Cards of acceptance curves."""
+    return _listed(incomplete, _cards("curves", ctx))
+
+
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Kinds of drafter, and models."""
     return _listed(incomplete, (*TYPED, *WAYS, *_cards("models", ctx)))
@@ -84,6 +91,19 @@ def column(kind: str, name: str) -> Completer:
 
         rows = (card.row.get(name) for card in Index(kind).cards.values())
         return _listed(incomplete, sorted({str(word) for word in rows if word}))
+
+    return words
+
+
+def word_of(kind: str, name: str) -> Completer:
+    """Completes one of the words that stand in a column of the packaged cards' index."""
+
+    def words(incomplete: str) -> list[str]:
+        from specplan.catalogue.index import Index
+
+        rows = (card.row.get(name) for card in Index(kind).cards.values())
+        found = {word for row in rows if row for word in str(row).split()}
+        return _listed(incomplete, sorted(found - {"-"}))
 
     return words
 
