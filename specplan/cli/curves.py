@@ -10,7 +10,7 @@ from specplan.catalogue.folders import SUFFIXES
 from specplan.catalogue.store import Loaded
 from specplan.cli.kinds import meant
 from specplan.domain.acceptance import Named
-from specplan.domain.curve import WORDS, Curve, Series
+from specplan.domain.curve import Curve, Series, is_kind
 from specplan.domain.model import Model
 from specplan.errors import UsageError, Where, did_you_mean
 
@@ -100,7 +100,7 @@ def _split(text: str) -> tuple[str, str]:
 
 def _kind(head: str) -> str:
     """The kind of drafter that stands in the place of a card's name, or nothing."""
-    return head.lower() if head.lower() in WORDS else meant(head)
+    return head.lower() if is_kind(head.lower()) else meant(head)
 
 
 def _only_one(

@@ -7,6 +7,7 @@ what stands for it where acceptance is asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from itertools import accumulate
 from operator import mul
 from typing import Annotated, Literal, get_args
@@ -22,6 +23,7 @@ from specplan.domain.acceptance import (
     Unconditional,
 )
 from specplan.domain.card import Count, Name, Source, Strict, Text
+from specplan.domain.drafters import PLUGINS
 from specplan.domain.heads import MADE, Kind
 from specplan.errors import Misfit, UsageError
 
@@ -36,6 +38,11 @@ FORMS = ("lengths", "conditional", "unconditional", "fire")
 
 Rate = Annotated[float, Ge(0), Le(1)]
 Rates = Annotated[tuple[Rate, ...], MaxLen(MOST_POSITIONS)]
+
+
+def is_kind(word: str) -> bool:
+    """Whether a word is a kind of drafter, of ours or of an installed package."""
+    return word in WORDS or bool(entry_points(group=PLUGINS, name=word))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,7 +137,8 @@ def _legend() -> tuple[str, ...]:
 
 
 def _kept(every: Sequence[Listed], asked: CurvesAsked) -> Iterator[Listed]:
-    kinds = among("--kind", "kind", asked.kinds, WORDS)
+    drafters = {str(one.row["drafter"]) for one in every}
+    kinds = among("--kind", "kind", asked.kinds, {*WORDS, *drafters})
     tasks = one_of_each("--task", "task", asked.tasks, _with_task(every), "task")
     for one in every:
         row = one.row

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from specplan.domain.curve import KINDS, LOOKUPS, Curve, Series
+from specplan.domain.curve import KINDS, LOOKUPS, Curve, Series, is_kind
+from specplan.domain.heads import MADE
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError, did_you_mean
 from specplan.rules import Finding, Rule
@@ -55,7 +56,7 @@ CURVE_RULES = (UNKNOWN_KIND, CARDLESS, MIXED_UP, FALLING)
 
 def curve_findings(card: Curve) -> Iterator[Finding]:
     """SC044, SC046 and SC047."""
-    if card.drafter not in KINDS:
+    if card.drafter in MADE or not is_kind(card.drafter):
         hint = did_you_mean(card.drafter, KINDS)
         message = f"'{card.drafter}' is no kind of drafter{hint and f'; {hint}'}"
         yield Finding(UNKNOWN_KIND.id, UNKNOWN_KIND.level, message, ("drafter",))

@@ -13,8 +13,8 @@ import rich
 from typed import ROOT, answered, environment, finished
 
 from specplan.cli import complete
-from specplan.domain.curve import WORDS
 from specplan.cli.acceptance import KINDS as ACCEPTANCES
+from specplan.domain.curve import WORDS
 from specplan.domain.drafters import DRAFTERS
 from specplan.domain.heads import WAYS, Kind
 from specplan.physics.rule import Bug

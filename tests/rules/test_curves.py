@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from specplan.catalogue.store import Catalogue
+from specplan.domain import curve
 from specplan.domain.card import Source
 from specplan.domain.curve import Curve, Series
 from specplan.errors import UnknownName
@@ -65,6 +66,13 @@ def test_a_kind_that_there_is_not(drafter, hint):
     (found,) = check_curve(replace(CARD, drafter=drafter))
     message = f"'{drafter}' is no kind of drafter{hint}"
     assert found == Finding("SC044", "warning", message, ("drafter",))
+
+
+def test_a_kind_that_a_package_adds(monkeypatch):
+    added = {"specplan.drafters": "oracle"}
+    monkeypatch.setattr(curve, "entry_points", lambda group, name: [1] * (added[group] == name))
+    assert check_curve(replace(CARD, drafter="oracle")) == []
+    assert [f.rule for f in check_curve(replace(CARD, drafter="orcale"))] == ["SC044"]
 
 
 @pytest.mark.parametrize(
