@@ -78,25 +78,19 @@ def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def acceptances(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Models of acceptance, up to their figures."""
+    """Models of acceptance, up to their figures, and the packaged curves."""
+    from specplan.catalogue.index import Index
+
     del ctx
-    return _listed(incomplete, [f"{kind}:" for kind in ACCEPTANCES])
+    cards = Index("curves").cards.values()
+    named = [
+        f"{card.name}/{one}" for card in cards for one in str(card.row.get("series", "")).split()
+    ]
+    return _listed(incomplete, (*(f"{kind}:" for kind in ACCEPTANCES), *named))
 
 
 def column(kind: str, name: str) -> Completer:
-    """Completes a word that stands in a column of the packaged cards' index."""
-
-    def words(incomplete: str) -> list[str]:
-        from specplan.catalogue.index import Index
-
-        rows = (card.row.get(name) for card in Index(kind).cards.values())
-        return _listed(incomplete, sorted({str(word) for word in rows if word}))
-
-    return words
-
-
-def word_of(kind: str, name: str) -> Completer:
-    """Completes one of the words that stand in a column of the packaged cards' index."""
+    """Completes a word of those that stand in a column of the packaged cards' index."""
 
     def words(incomplete: str) -> list[str]:
         from specplan.catalogue.index import Index

@@ -143,7 +143,7 @@ def _only_one(
         where=where,
         expected=f"one of {_listed(known)}" if known else "",
         hint=did_you_mean(tail, words)
-        or _elsewhere(_matching(catalogue.curves(None, wanted), tail)),
+        or _elsewhere(_matching(catalogue.curves(None, wanted), tail), target),
     )
 
 
@@ -154,11 +154,13 @@ def _matching(curves: Iterable[Loaded[Curve]], tail: str) -> list[Found]:
     return named or [one for one in every if one.series.task == tail.lower()]
 
 
-def _elsewhere(found: Sequence[Found]) -> str:
-    """Curves of other targets, in words."""
+def _elsewhere(found: Sequence[Found], target: Model) -> str:
+    """A curve of another target, one of a name that begins as this one's if there is any."""
     if not found:
         return "specplan curves list shows all"
-    first = found[0]
+    stem = target.name.partition("-")[0]
+    near = [one for one in found if (one.curve.card.target or "").partition("-")[0] == stem]
+    first = (near or found)[0]
     card = first.curve.card
     return f"{first.name} was measured with {card.target or card.of}: name it to take it"
 

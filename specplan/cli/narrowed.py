@@ -223,7 +223,7 @@ class CurveFilters:
             "--task",
             metavar="NAME",
             help="Of one of these tasks: gsm8k,mt-bench.",
-            autocompletion=complete.word_of("curves", "task"),
+            autocompletion=complete.column("curves", "task"),
         ),
     ] = None
     target: Annotated[

@@ -85,6 +85,14 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan models list --family minimax-m2", {"minimax-m2"}),
         ("specplan models list --sort k", {"kv"}),
         ("specplan models list --for gemma-3-27", stems("models", "gemma-3-27")),
+        ("specplan sweep -a b", {"burst:"}),
+        (
+            "specplan sweep -a mtp-q",
+            {
+                *(f"mtp-qwen3.5-397b-a17b/coding-{mode}" for mode in ("thinking", "no-thinking")),
+                *(f"mtp-qwen3.8-27b/chat-{mode}" for mode in ("sampled", "greedy")),
+            },
+        ),
         ("specplan curves show mtp-", stems("curves", "mtp-")),
         ("specplan curves list --kind m", {"model", "mtp", "medusa", "mlp-speculator"}),
         ("specplan curves list --task math500,gs", {"math500,gsm8k"}),

@@ -185,6 +185,16 @@ def test_of_several_that_of_the_plans_own_drafter():
             "modules, one for each position: name it to take it",
         ),
         (
+            "eagle3/mt-bench",
+            ("llama-3.3-70b",),
+            UsageError,
+            "no curve of eagle3 for mt-bench was measured with llama-3.3-70b; expected one of "
+            "eagle3-llama-3.3-70b-sglang/gsm8k, eagle3-llama-3.3-70b-sglang/financeqa, "
+            "eagle3-llama-3.3-70b-specforge/gsm8k, eagle3-llama-3.3-70b-specforge/financeqa; "
+            "eagle3-llama-3.1-8b-sglang/mt-bench was measured with llama-3.1-8b: name it to "
+            "take it",
+        ),
+        (
             "medusa/gsm8k",
             ("llama-3.1-8b",),
             UsageError,
