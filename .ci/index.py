@@ -1,6 +1,6 @@
 """What packaged cards say, by the hash of their bytes, so that a listing parses none of them.
 
-python .ci/index.py            rewrites hardware/, models/ and engines/index.json
+python .ci/index.py            rewrites index.json of hardware/, models/, engines/ and curves/
 python .ci/index.py --check    exits 1 and names those that are out of date
 
 Before that a card without one is given its first line, which tells editors the schema.
@@ -13,10 +13,10 @@ from pathlib import Path
 
 from specplan.catalogue.index import FILE, index_text
 from specplan.catalogue.store import Catalogue
-from specplan.cli.listed import Card, Kind, engines, hardware, models
+from specplan.cli.listed import Card, Kind, curves, engines, hardware, models
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMAS = {"hardware": "hardware", "models": "model", "engines": "engine"}
+SCHEMAS = {"hardware": "hardware", "models": "model", "engines": "engine", "curves": "curve"}
 MODELINE = "# yaml-language-server: $schema=../schemas/{}.schema.json\n"
 
 
@@ -42,7 +42,7 @@ def main(*, check: bool) -> int:
     stale = 0
     if not check:
         first_lines()
-    for kind in (hardware(), models(), engines()):
+    for kind in (hardware(), models(), engines(), curves()):
         path, text = ROOT / kind.folder / FILE, fresh(kind)
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue

@@ -7,14 +7,13 @@ import re
 from specplan.catalogue.read import Document
 from specplan.domain.agreement import likely
 from specplan.domain.card import NAME_PATTERN
-from specplan.domain.engine import Engine
-from specplan.domain.hardware import Hardware
+from specplan.domain.cards import AnyCard
 from specplan.domain.model import AGREEMENT, Model
 from specplan.errors import InputError
 from specplan.visible import visible
 
 
-def agree(card: Hardware | Model | Engine, stem: str, document: Document) -> None:
+def agree(card: AnyCard, stem: str, document: Document) -> None:
     """Refuses a card that its file calls `stem` and that says otherwise, or two things at once."""
     if card.name != stem:
         raise _misnamed(card.name, stem, document)

@@ -32,12 +32,15 @@ _KIND_OF = {
     b"models": "models",
     b"engine": "engines",
     b"engines": "engines",
+    b"curve": "curves",
+    b"curves": "curves",
 }
 _OTHERS = (b"plan", b"lock")
 _KEYS_OF = {  # what only a card of that kind has at its top
     "hardware": re.compile(rb"^(?:rates|bandwidth|memory_basis):", re.MULTILINE),
     "models": re.compile(rb"^(?:matmul_params|kv_bytes_per_token|architecture):", re.MULTILINE),
     "engines": re.compile(rb"^(?:kernels|releases|follows|stand_in):", re.MULTILINE),
+    "curves": re.compile(rb"^(?:series|drafter):", re.MULTILINE),
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import types
 from collections.abc import Iterator
 from enum import Enum
@@ -22,6 +23,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from specplan.catalogue.explain import SHOWN, explain, label, within
 from specplan.catalogue.read import Document, KeyPath
 from specplan.domain.card import NEEDS_UNIT, Strict
+from specplan.domain.curve import Curve
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import HeldOut, Measurement
@@ -37,12 +39,14 @@ SCHEMAS: dict[str, type[Strict]] = {
     "hardware": Hardware,
     "model": Model,
     "engine": Engine,
+    "curve": Curve,
     "plan": Plan,
     "measurements": Measurement,
     "held-out": HeldOut,
 }
 """What `specplan schema` prints the schema of; of measurements, that of a row as an object."""
 
+_WHOLE = r"^(?:0|[1-9]\d{0,8})$"
 _USUAL = {"s": 1e-3, "B": float(2**30)}  # what a bare number most likely means
 
 
@@ -107,8 +111,11 @@ def json_schema(cls: type[Strict]) -> dict[str, object]:
     for record in _records(top):
         inner = plain if record is top else plain["$defs"][record.__name__]
         for name, hint in _hints(record).items():
-            if NEEDS_UNIT in _unwrap(hint)[1]:
+            base, marks = _unwrap(hint)
+            if NEEDS_UNIT in marks:
                 inner["properties"][name]["anyOf"] = list(map(_with_unit, _arms(inner, name)))
+            if get_origin(base) is dict and get_args(base)[0] is int:
+                inner["properties"][name]["propertyNames"] = {"pattern": _WHOLE}
     schema = _scalars_for_lists(plain)
     assert isinstance(schema, dict)  # noqa: S101 - a mapping stays one
     return {
@@ -210,7 +217,17 @@ class _Reading:
         return {k: self.value(v, hints[k], (*path, k)) for k, v in data.items()}
 
     def _known(self, data: dict[str, object], key_type: object, path: KeyPath) -> None:
-        """Refuses keys outside a closed set, with the nearest member."""
+        """Refuses keys outside a closed set, with the nearest member, and numbers written otherwise
+        than all of us do: two spellings of one would hide each other.
+        """
+        if key_type is int:
+            for key in data:
+                if not re.fullmatch(_WHOLE, key):
+                    raise InputError(
+                        f"key '{visible(key, SHOWN)}'{within(path)} does not fit",
+                        where=self.document.where((*path, key), key=True),
+                        expected="a whole number",
+                    )
         if isinstance(key_type, type) and issubclass(key_type, Enum):
             members = [str(member.value) for member in key_type]
             for key in data:

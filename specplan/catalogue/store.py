@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from specplan.catalogue.agree import agree
 from specplan.catalogue.compose import MAX_BYTES
+from specplan.catalogue.curves import curves_of
 from specplan.catalogue.drafters import drafters_of, kindred_of
 from specplan.catalogue.folders import (
     PACKAGED,
@@ -29,24 +30,27 @@ from specplan.catalogue.index import Index, Known
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.domain.card import NAME_PATTERN, Origin
+from specplan.domain.cards import AnyCard
+from specplan.domain.curve import Curve
 from specplan.domain.engine import Engine
 from specplan.domain.follow import following
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.errors import InputError, SpecplanError, UnknownName, Where, placed, unknown
 
-KINDS: dict[str, type[Hardware | Model | Engine]] = {
+KINDS: dict[str, type[AnyCard]] = {
     "hardware": Hardware,
     "models": Model,
     "engines": Engine,
+    "curves": Curve,
 }
-_WORDS = {"hardware": "hardware", "models": "model", "engines": "engine"}
+_WORDS = {"hardware": "hardware", "models": "model", "engines": "engine", "curves": "curve"}
 
 _NAMED_BROKEN = 3  # broken files that one message names
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/([A-Za-z0-9](?:[\w.-]*[\w-])?)(?<!\.yaml)(?<!\.yml)")
 
-Card = TypeVar("Card", bound=Hardware | Model | Engine)
+Card = TypeVar("Card", bound=AnyCard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,9 @@ class Loaded(Generic[Card]):
         """Whether a card that ships with specplan lies under this one, however deep."""
         hidden = _layers(self.hides) if self.hides else ()
         return any(entry.layer == PACKAGED for entry in hidden)
+
+
+AnyLoaded: TypeAlias = Loaded[Hardware] | Loaded[Model] | Loaded[Engine] | Loaded[Curve]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,18 @@ class Catalogue:
     def engine_alone(self, name: str, where: Where | None = None) -> Loaded[Engine]:
         """The same with nothing but what its own file states."""
         return self._load("engines", Engine, name, where)
+
+    def curve(self, name: str, where: Where | None = None) -> Loaded[Curve]:
+        """The card of acceptance curves of that name, alias or path."""
+        return self._load("curves", Curve, name, where)
+
+    def curves(
+        self, target: Model | None, wanted: Callable[[str, str], bool]
+    ) -> list[Loaded[Curve]]:
+        """The cards of curves measured with the target, or with any, of drafters whose kind and
+        family are `wanted`.
+        """
+        return curves_of(self, target, wanted)
 
     def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
         """The heads trained for the target of which the kind and the family are `wanted`."""

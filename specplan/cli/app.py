@@ -16,7 +16,7 @@ SECTIONS = {
     "Decide": ("specplan.cli.decide", ("sweep", "best-k", "gate", "memory", "explain")),
     "Guard and share": ("specplan.cli.guard", ("init", "check")),
     "Trust": ("specplan.cli.trust", ("exactness", "accuracy")),
-    "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "engines", "schema")),
+    "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "engines", "curves", "schema")),
 }
 
 

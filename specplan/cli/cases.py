@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePath
 
 from specplan.catalogue.read import Document
-from specplan.catalogue.store import Catalogue, Loaded, is_path
+from specplan.catalogue.store import AnyLoaded, Catalogue, Loaded, is_path
 from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
 from specplan.cli.planned import Given, PlanRead, mixes, planned
-from specplan.cli.resolve import AnyLoaded
 from specplan.cli.scenario import build
+from specplan.domain.curve import Curve
 from specplan.domain.drafters import plugged_drafter, typed_drafter
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
@@ -42,6 +42,7 @@ class Library:
     _accelerators: dict[str, Loaded[Hardware]] = field(default_factory=dict)
     _models: dict[str, Loaded[Model]] = field(default_factory=dict)
     _engines: dict[str, Loaded[Engine]] = field(default_factory=dict)
+    _curves: dict[str, Loaded[Curve]] = field(default_factory=dict)
 
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
         """The accelerator of that name, alias or path."""
@@ -63,6 +64,19 @@ class Library:
             self._engines[name] = self.catalogue.engine(name, where)
         self.given.append((where or Where(name), self._engines[name]))
         return self._engines[name]
+
+    def curve(self, name: str, where: Where | None = None) -> Loaded[Curve]:
+        """The card of acceptance curves of that name, alias or path."""
+        if name not in self._curves:
+            self._curves[name] = self.catalogue.curve(name, where)
+        self.given.append((where or Where(name), self._curves[name]))
+        return self._curves[name]
+
+    def curves(
+        self, target: Model | None, wanted: Callable[[str, str], bool]
+    ) -> list[Loaded[Curve]]:
+        """The cards measured with the target, or with any, of drafters that are `wanted`."""
+        return self.catalogue.curves(target, wanted)
 
     def drafters(self, target: Model, wanted: Callable[[str, str], bool]) -> list[Loaded[Model]]:
         """The heads trained for the target of which the kind and the family are `wanted`."""

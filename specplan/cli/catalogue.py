@@ -1,4 +1,4 @@
-"""Catalogue: hardware and models (each list, show), schema."""
+"""Catalogue: hardware, models, engines and curves (each list, show), schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from specplan.cli import complete
 from specplan.cli.help import Command, Sections
 from specplan.cli.importing import IMPORT_EXAMPLES, models_import
-from specplan.cli.narrowed import HardwareFilters, ModelFilters
+from specplan.cli.narrowed import CurveFilters, HardwareFilters, ModelFilters
 from specplan.cli.options import Folders, Out, command
 from specplan.cli.probing import PROBE_EXAMPLES, hardware_probe
 from specplan.errors import SpecplanError, UsageError
@@ -19,6 +19,7 @@ from specplan.visible import visible
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue, Loaded
     from specplan.domain.answer import Answer
+    from specplan.domain.curve import Curve, Series
     from specplan.questions.cards import Card, Filed
 
 Accelerators = Annotated[
@@ -39,7 +40,15 @@ EngineName = Annotated[
         autocompletion=complete.engines,
     ),
 ]
-SCHEMA_KINDS = ("hardware", "model", "engine", "measurements", "plan")
+Curves = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME",
+        help="Names, aliases or files; with /SERIES for one curve of a card.",
+        autocompletion=complete.curves,
+    ),
+]
+SCHEMA_KINDS = ("hardware", "model", "engine", "curve", "measurements", "plan")
 EXAMPLES = {
     "hardware list": """\
 specplan hardware list
@@ -55,6 +64,13 @@ specplan models list --for llama-3.1-8b""",
     "models import": IMPORT_EXAMPLES,
     "engines list": "specplan engines list",
     "engines show": "specplan engines show vllm\nspecplan engines show vllm@0.10",
+    "curves list": """\
+specplan curves list
+specplan curves list --kind eagle3 --task gsm8k,mt-bench --sort tokens
+specplan curves list --for llama-3.1-8b""",
+    "curves show": """\
+specplan curves show mtp-deepseek-v4-pro
+specplan curves show eagle3-kimi-k2.5 eagle3-minimax-m3/coding-thinking""",
     "schema": "specplan schema plan\nspecplan schema hardware -o hardware.schema.json",
 }
 
@@ -162,6 +178,35 @@ def engines_show(name: EngineName, *, folders: Folders, out: Out) -> int:
     return show(show_engine(_filed(_opened(folders).engine(engine)), version), out)
 
 
+def curves_list(*, which: CurveFilters, folders: Folders, out: Out) -> int:
+    """Every acceptance curve, or some: tokens per round by draft length, as measured.
+
+    Cards that cannot be read are named on stderr; the rest is listed, and the exit code is 2.
+    """
+    from specplan.cli.listed import curves, listed
+    from specplan.questions.curves_list import list_curves
+
+    asked = which.asked(folders.catalogue or ())
+    found, broken = listed(curves(), folders.catalogue or ())
+    return _listed(list_curves(found, asked), broken, out)
+
+
+def curves_show(names: Curves, *, folders: Folders, out: Out) -> int:
+    """Acceptance curves with their rates, fits, sample and sources."""
+    from specplan.cli.curves import series_of
+    from specplan.cli.show import show
+    from specplan.questions.curves import show_curves
+
+    catalogue = _opened(folders)
+    asked: dict[str, tuple[Filed[Curve], tuple[Series, ...]]] = {}
+    for name in names:
+        loaded, series = series_of(name, catalogue)
+        filed, before = asked.get(loaded.card.name, (_filed(loaded), ()))
+        more = tuple(one for one in series if one not in before)
+        asked[loaded.card.name] = filed, (*before, *more)
+    return show(show_curves([*asked.values()]), out)
+
+
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {
     "hardware": (
         "Accelerators: list, show, probe.",
@@ -172,6 +217,10 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., int]]]] = {
         {"list": models_list, "show": models_show, "import": models_import},
     ),
     "engines": ("Serving engines: list, show.", {"list": engines_list, "show": engines_show}),
+    "curves": (
+        "Acceptance curves by drafter and task: list, show.",
+        {"list": curves_list, "show": curves_show},
+    ),
 }
 
 
@@ -180,7 +229,7 @@ def schema(
         str,
         typer.Argument(
             metavar="KIND",
-            help="plan, model, hardware, engine, measurements or held-out.",
+            help="plan, model, hardware, engine, curve, measurements or held-out.",
             autocompletion=complete.among(*SCHEMA_KINDS),
         ),
     ],

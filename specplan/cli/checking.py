@@ -16,11 +16,10 @@ from specplan.catalogue.ledger import read_rows
 from specplan.catalogue.read import Document, read_file
 from specplan.catalogue.schema import bind
 from specplan.catalogue.search import HEAD_BYTES, search
-from specplan.catalogue.store import KINDS, Catalogue
+from specplan.catalogue.store import KINDS, AnyLoaded, Catalogue
 from specplan.cli.cases import Library, case_of
 from specplan.cli.kin import Kin
 from specplan.cli.plans import PLAN_HEADER, plan_in
-from specplan.cli.resolve import AnyLoaded
 from specplan.domain.bands import Bands
 from specplan.domain.measurement import HeldOut
 from specplan.errors import InputError, Refused, SpecplanError, Where, unknown
@@ -36,6 +35,7 @@ CARDS: dict[str, Callable[[Catalogue, str], AnyLoaded]] = {
     "hardware/1": Catalogue.hardware,
     "model/1": Catalogue.model,
     "engine/1": Catalogue.engine_alone,
+    "curve/1": Catalogue.curve,
 }
 ROWS = "measurements/1"  # what a CSV file would say of itself
 CONSTANTS: dict[str, type[HeldOut | Bands]] = {"held-out/1": HeldOut, "bands/1": Bands}

@@ -30,6 +30,8 @@ KINDS = ("dense", "moe", "mla", "sliding", "hybrid", "drafter", *HEADS)
 TYPED = ("free", "none", "ratio:", "ngram", "suffix", "lookahead", "skip:")
 ACCEPTANCES = (*("conditional", "unconditional", "decay", "length", "burst", "context", "mixture"),)
 WAYS = (*HEADS, "dflash", "dspark")
+CURVE_KINDS = ("model", *HEADS, "ngram", "suffix", "lookahead", "skip", "dflash", "dspark")
+CURVE_SORTS = ("name", "kind", "task", "target", "tokens", "k")
 HARDWARE_SORTS = (
     *("vendor", "name", "memory", "bandwidth", "rate", "fp8", "ridge", "year", "tdp", "price"),
 )
@@ -65,25 +67,37 @@ def engines(ctx: typer.Context, incomplete: str) -> list[str]:
     return _listed(incomplete, _cards("engines", ctx))
 
 
+def curves(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Cards of acceptance curves."""
+    return _listed(incomplete, _cards("curves", ctx))
+
+
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Kinds of drafter, and models."""
     return _listed(incomplete, (*TYPED, *WAYS, *_cards("models", ctx)))
 
 
 def acceptances(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Models of acceptance, up to their figures."""
+    """Models of acceptance, up to their figures, and the packaged curves."""
+    from specplan.catalogue.index import Index
+
     del ctx
-    return _listed(incomplete, [f"{kind}:" for kind in ACCEPTANCES])
+    cards = Index("curves").cards.values()
+    named = [
+        f"{card.name}/{one}" for card in cards for one in str(card.row.get("series", "")).split()
+    ]
+    return _listed(incomplete, (*(f"{kind}:" for kind in ACCEPTANCES), *named))
 
 
 def column(kind: str, name: str) -> Completer:
-    """Completes a word that stands in a column of the packaged cards' index."""
+    """Completes a word of those that stand in a column of the packaged cards' index."""
 
     def words(incomplete: str) -> list[str]:
         from specplan.catalogue.index import Index
 
         rows = (card.row.get(name) for card in Index(kind).cards.values())
-        return _listed(incomplete, sorted({str(word) for word in rows if word}))
+        found = {word for row in rows if row for word in str(row).split()}
+        return _listed(incomplete, sorted(found - {"-"}))
 
     return words
 

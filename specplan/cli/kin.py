@@ -10,16 +10,17 @@ from typing import TypeVar
 
 from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.read import Document
-from specplan.catalogue.store import Catalogue, Loaded, completed
-from specplan.cli.resolve import AnyLoaded
+from specplan.catalogue.store import AnyLoaded, Catalogue, Loaded, completed
 from specplan.domain.answer import Scalar
 from specplan.domain.card import Dtype
+from specplan.domain.curve import Curve
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.errors import SpecplanError, Where
 from specplan.rules import Finding
 from specplan.rules.beside import Figures, doubled, figures_of, twins, unlike
+from specplan.rules.curves import cardless, unfit_curve
 from specplan.rules.drafters import longer, no_target, shorter, targetless, unfit, untargeted
 from specplan.rules.lent import lacking, named, strangers, unfollowed
 from specplan.rules.names import Called, Card, answering, check_aliases
@@ -56,6 +57,8 @@ class Kin:
             yield from self._lent(loaded)
         elif isinstance(card, Model):
             yield from self._drafted(card, loaded.document)
+        elif isinstance(card, Curve):
+            yield from self._measured(card)
         else:
             yield from twins(card, self._alike(card))
             yield from doubled(card, self._figures)
@@ -88,6 +91,17 @@ class Kin:
             else:
                 wrong = tuple(no_target(number, card, target.card))
                 yield from wrong or _pair(card, target.card)
+
+    def _measured(self, card: Curve) -> Iterator[Finding]:
+        """Of a card of curves: the models that it names."""
+        found: dict[str, Model] = {}
+        for key, name in (("target", card.target), ("draft", card.draft)):
+            try:
+                if name:
+                    found[key] = (self._first(Model, name) or self.catalogue.model(name)).card
+            except SpecplanError as error:
+                yield cardless(key, str(name), error)
+        yield from unfit_curve(card, found.get("draft"), found.get("target"))
 
     def _lender(self, name: str, where: Where) -> Loaded[Engine]:
         """The card of an engine that is followed."""

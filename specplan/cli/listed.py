@@ -13,6 +13,8 @@ from specplan.catalogue.folders import Entry, card_path, entries, user_folders
 from specplan.catalogue.index import Index, Known
 from specplan.domain.answer import Column, Scalar
 from specplan.domain.card import Origin
+from specplan.domain.cards import AnyCard
+from specplan.domain.curve import Curve
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
@@ -22,7 +24,7 @@ from specplan.visible import visible
 
 NUMBERED = ("year",)  # numbers that people read without a separator
 
-Card = TypeVar("Card", bound=Hardware | Model | Engine)
+Card = TypeVar("Card", bound=AnyCard)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,13 @@ def engines() -> Kind[Engine]:
     from specplan.questions.engines_list import COLUMNS, engine_row
 
     return Kind("engines", Engine, engine_row, COLUMNS)
+
+
+def curves() -> Kind[Curve]:
+    """Acceptance curves."""
+    from specplan.questions.curves_list import CARD_COLUMNS, curve_row
+
+    return Kind("curves", Curve, curve_row, CARD_COLUMNS)
 
 
 def listed(kind: Kind[Card], folders: Sequence[str]) -> tuple[list[Listed], list[SpecplanError]]:

@@ -15,6 +15,7 @@ from specplan.errors import Where, placed
 
 if TYPE_CHECKING:
     from specplan.questions.cards import Row
+    from specplan.questions.curves_list import CurvesAsked
     from specplan.questions.hardware_list import HardwareAsked
     from specplan.questions.models_asked import ModelsAsked
 
@@ -196,6 +197,64 @@ class ModelFilters:
             context=self.min_context,
             target=called,
             target_row=row,
+            sort=self.sort,
+            reverse=self.reverse,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveFilters:
+    """Which acceptance curves, and in which order."""
+
+    title: ClassVar[str] = "Which"
+
+    kind: Annotated[
+        Texts,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help=f"Of one of these drafters: {', '.join(complete.CURVE_KINDS)}.",
+            autocompletion=complete.among(*complete.CURVE_KINDS),
+        ),
+    ] = None
+    task: Annotated[
+        Texts,
+        typer.Option(
+            "--task",
+            metavar="NAME",
+            help="Of one of these tasks: gsm8k,mt-bench.",
+            autocompletion=complete.column("curves", "task"),
+        ),
+    ] = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="TARGET",
+            help="Measured with it.",
+            autocompletion=complete.models,
+        ),
+    ] = None
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort",
+            metavar="BY",
+            help=f"{', '.join(complete.CURVE_SORTS)}; largest first.",
+            parser=word("order", complete.CURVE_SORTS, "--sort"),
+            autocompletion=complete.among(*complete.CURVE_SORTS),
+        ),
+    ] = "name"
+    reverse: Reverse = False
+
+    def asked(self, folders: Sequence[str]) -> CurvesAsked:
+        """The same for the question; a target is looked up under any of its names."""
+        from specplan.questions.curves_list import CurvesAsked
+
+        return CurvesAsked(
+            kinds=_names(self.kind, "--kind"),
+            tasks=_names(self.task, "--task"),
+            target=_target(self.target, folders)[0] if self.target is not None else (),
             sort=self.sort,
             reverse=self.reverse,
         )

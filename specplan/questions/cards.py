@@ -9,13 +9,11 @@ from typing import Generic, Protocol, TypeVar
 
 from specplan.domain.answer import Answer, Basis, Column, Rows, Scalar, Section, View, table_of
 from specplan.domain.card import Origin
-from specplan.domain.engine import Engine
-from specplan.domain.hardware import Hardware
-from specplan.domain.model import Model
+from specplan.domain.cards import AnyCard
 from specplan.domain.scenario import Input
 from specplan.errors import Refused, Where, unknown
 
-Card = TypeVar("Card", bound=Hardware | Model | Engine)
+Card = TypeVar("Card", bound=AnyCard)
 Value = TypeVar("Value")
 Row = Mapping[str, Scalar]
 

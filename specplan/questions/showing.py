@@ -18,7 +18,7 @@ from specplan.domain.answer import (
     table_of,
 )
 from specplan.domain.card import Origin, Source
-from specplan.domain.engine import Engine
+from specplan.domain.cards import AnyCard
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.questions.cards import BASIS, Card, Filed, hiding_notes, inputs_of
@@ -39,7 +39,7 @@ FIGURE_COLUMNS = (
 class Shown:
     """One card in SI, what is derived from it, and where it came from."""
 
-    card: Hardware | Model | Engine
+    card: AnyCard
     derived: Mapping[str, Scalar]
     origin: Origin
     hides: str | None
@@ -171,7 +171,7 @@ def _shared(pairs: Sequence[tuple[str, str, str]]) -> Iterator[str]:
         yield f"{', '.join(cards)}, {label}: {text}"
 
 
-def _prices(card: Hardware | Model | Engine) -> Iterator[Section]:
+def _prices(card: AnyCard) -> Iterator[Section]:
     """What an accelerator was offered for."""
     if isinstance(card, Hardware) and card.prices:
         yield Lines(tuple(map(price_words, card.prices)), wrap=True)
@@ -184,7 +184,7 @@ def from_words(filed: Filed[Card]) -> str:
     return f"{origin.path} ({origin.layer}), sha256 {origin.sha256[:_HASH]}{hides}"
 
 
-def papers(card: Hardware | Model | Engine) -> Iterator[Section]:
+def papers(card: AnyCard) -> Iterator[Section]:
     """Sources by number, then notes and what is accepted."""
     cited = (_cited(number, source) for number, source in enumerate(card.sources, 1))
     yield Lines(tuple(cited), wrap=True)

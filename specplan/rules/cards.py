@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
 
+from specplan.domain.curve import Curve
 from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.model import Model
 from specplan.rules import Finding, Rule
 from specplan.rules.beside import BESIDE_RULES
+from specplan.rules.curves import CURVE_RULES, curve_findings, unsourced_series
 from specplan.rules.drafters import DRAFTER_RULES
 from specplan.rules.hardware import HARDWARE_RULES, hardware_findings
 from specplan.rules.lent import LACKING, STRANGER, UNFOLLOWED
@@ -53,7 +55,10 @@ _OF_USE = (UNPRICED, RATELESS, CONTRADICTED)
 _OF_OTHERS = (STRANGER, UNFOLLOWED, LACKING, *BESIDE_RULES)
 CARD_RULES = tuple(
     sorted(
-        (*_OF_ANY, *_OF_USE, *_OF_OTHERS, *HARDWARE_RULES, *MODEL_RULES, *DRAFTER_RULES),
+        (
+            *(*_OF_ANY, *_OF_USE, *_OF_OTHERS),
+            *(*HARDWARE_RULES, *MODEL_RULES, *DRAFTER_RULES, *CURVE_RULES),
+        ),
         key=lambda rule: rule.id,
     )
 )
@@ -120,6 +125,24 @@ def check_engine(
     return _accepted(card, found)
 
 
+def check_curve(
+    card: Curve,
+    *,
+    overrides: bool = False,
+    also: Iterable[Finding] = (),
+    today: date | None = None,
+) -> list[Finding]:
+    """The same of acceptance curves: each series is sourced as one."""
+    found = [
+        *unsourced_series(card),
+        *_of_any(card, today, overrides=overrides),
+        *curve_findings(card),
+        *stray(card),
+        *also,
+    ]
+    return _accepted(card, found)
+
+
 def check_card(
     card: Card,
     *,
@@ -132,6 +155,8 @@ def check_card(
         return check_hardware(card, overrides=overrides, also=also, today=today)
     if isinstance(card, Model):
         return check_model(card, overrides=overrides, also=also, today=today)
+    if isinstance(card, Curve):
+        return check_curve(card, overrides=overrides, also=also, today=today)
     return check_engine(card, overrides=overrides, also=also, today=today)
 
 

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from specplan.domain.cards import AnyCard
+from specplan.domain.curve import WORDS, Curve
 from specplan.domain.drafters import DRAFTERS
-from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.heads import WAYS
 from specplan.domain.model import Model
 from specplan.rules import Finding, KeyPath, Rule
 
-Card = Hardware | Model | Engine
+Card = AnyCard
 
 
 class Called(Protocol):
@@ -53,7 +54,7 @@ RESERVED = Rule(
     id="SC008",
     level="error",
     title="name with a meaning of its own",
-    what="A model is called as a way to draft is, or an accelerator as a number of them.",
+    what="A model or curve is called as a way to draft is, or an accelerator as a number of them.",
     why="Whoever types the name gets what the word means, never the card.",
     remedy="Rename the card, or drop the alias.",
 )
@@ -106,6 +107,8 @@ def reserved(card: Card) -> Iterator[Finding]:
     for path, name in _names(card):
         if isinstance(card, Model) and name in {*DRAFTERS, *WAYS}:
             message = f"'{name}' after --draft is a way to draft, not this card"
+        elif isinstance(card, Curve) and name in WORDS:
+            message = f"'{name}' before a / is a kind of drafter, not this card"
         elif isinstance(card, Hardware) and re.fullmatch(COUNTED, name):
             message = f"'{name}' is read as a number of accelerators, not as this card"
         else:

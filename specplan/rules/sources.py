@@ -103,6 +103,8 @@ def leads(card: Card, key: str) -> bool:
             value = value.get(part)
         elif is_dataclass(value) and part in {field.name for field in fields(value)}:
             value = getattr(value, part)
+        elif isinstance(value, tuple):  # of what has names
+            value = {getattr(item, "name", None): item for item in value}.get(part)
         else:
             return False
     return value is not None and value not in ({}, ())

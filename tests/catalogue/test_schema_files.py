@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA_FOLDER = ROOT / "schemas"
 CARDS = [
     (kind, file)
-    for kind, folder in (("hardware", "hardware"), ("model", "models"))
+    for kind, folder in (("hardware", "hardware"), ("model", "models"), ("curve", "curves"))
     for file in sorted((ROOT / folder).glob("*.yaml"))
 ]
 
@@ -43,6 +43,21 @@ sources:
   - of: [matmul_params, kv_bytes_per_token, stored_params]
     kind: published
     cite: a paper
+"""
+CURVE = """\
+schema: curve/1
+name: curve
+title: A curve
+drafter: eagle3
+target: llama-3.1-8b
+of: a head on a model
+series:
+  - {name: chat, task: chat, temperature: 0.7, unconditional: [0.7, 0.5], samples: 5e3,
+     samples_of: rounds, spread: 0.2, spread_of: requests}
+  - {name: code, lengths: {"1": 1.8, "3": 2.5}}
+  - {name: copy, fire: 0.2, burst: 3}
+  - {name: one, conditional: 0.5}
+sources: {of: series, kind: measured, cite: ours}
 """
 PLAN = """\
 schema: plan/1
@@ -133,7 +148,9 @@ def test_packaged_cards(kind, file):
     assert [error.message for error in errors] == []
 
 
-@pytest.mark.parametrize(("kind", "text"), [("hardware", GPU), ("model", LM), ("plan", PLAN)])
+@pytest.mark.parametrize(
+    ("kind", "text"), [("hardware", GPU), ("model", LM), ("curve", CURVE), ("plan", PLAN)]
+)
 def test_samples(kind, text):
     assert accepted_by_reader(kind, text)
     assert accepted_by_schema(kind, text)
@@ -165,6 +182,15 @@ MISTAKES = [
     ("model", "matmul_params: 7.50e9", "matmul_params: 7.5"),
     ("model", "family: acme", "family: acme\ndtype: fp61"),
     ("model", "family: acme", "family: acme\narchitecture: {hidden: 64}"),
+    ("curve", "temperature: 0.7", "temperature: 7"),
+    ("curve", "temperature: 0.7", "temperture: 0.7"),
+    ("curve", "unconditional: [0.7, 0.5]", "unconditional: [70, 50]"),
+    ("curve", '"3": 2.5', '"k3": 2.5'),
+    ("curve", '"3": 2.5', '"03": 2.5'),
+    ("curve", '"3": 2.5', '"3": fast'),
+    ("curve", "samples_of: rounds", "samples_of: dogs"),
+    ("curve", "name: copy", "name: My copy"),
+    ("curve", "drafter: eagle3", "drafter: EAGLE 3"),
     ("plan", "max_tpot: 30 ms", "max_tpto: 30 ms"),
     ("plan", "max_tpot: 30 ms", "max_tpot: 30"),
     ("plan", "max_tpot: 30 ms", "max_tpot: '30'"),
@@ -181,7 +207,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("kind", "old", "new"), MISTAKES)
 def test_mistakes_are_refused_by_both(kind, old, new):
-    text = {"hardware": GPU, "model": LM, "plan": PLAN}[kind]
+    text = {"hardware": GPU, "model": LM, "curve": CURVE, "plan": PLAN}[kind]
     assert text.count(old) == 1
     wrong = text.replace(old, new)
     assert not accepted_by_reader(kind, wrong)

@@ -69,6 +69,7 @@ def test_help_lists_the_section(capsys):
         "hardware": "Accelerators: list, show, probe.",
         "models": "Models and drafters: list, show, import.",
         "engines": "Serving engines: list, show.",
+        "curves": "Acceptance curves by drafter and task: list, show.",
         "schema": "JSON Schema of a kind of file, such as plan, model or engine.",
     }
 
@@ -92,7 +93,7 @@ def test_help_of_each_command(capsys, words):
         assert out.startswith(f"Usage: specplan {' '.join(words)} ")
 
 
-@pytest.mark.parametrize("noun", ["hardware", "models"])
+@pytest.mark.parametrize("noun", ["hardware", "models", "curves"])
 def test_a_noun_alone_asks_what_to_do(capsys, noun):
     assert refused(capsys, noun) == (
         f"specplan: {noun}: list them, or show some?; write specplan {noun} list"
@@ -462,7 +463,7 @@ def test_sources_are_wrapped_for_people_and_whole_for_machines(capsys):
         (
             ("schema", "zzz"),
             "unknown kind 'zzz'; "
-            "expected one of engine, hardware, held-out, measurements, model, plan",
+            "expected one of curve, engine, hardware, held-out, measurements, model, plan",
         ),
     ],
 )

@@ -168,7 +168,7 @@ def test_a_file_named_must_be_ours(capsys):
     put("other.yaml", "openapi: 3.1\n")
     put("later.yaml", "schema: plan/2\n")
     put("odd.yaml", "schema: enigne/1\n")
-    headers = "plan/1, hardware/1, model/1, engine/1"
+    headers = "plan/1, hardware/1, model/1, engine/1, curve/1"
     assert only_line(capsys, "other.yaml") == (
         f"other.yaml:1:1: SP101 schema is missing; expected one of {headers}"
     )

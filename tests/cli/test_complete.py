@@ -14,10 +14,11 @@ from typed import ROOT, answered, environment, finished
 
 from specplan.cli import complete
 from specplan.cli.acceptance import KINDS as ACCEPTANCES
+from specplan.domain.curve import WORDS
 from specplan.domain.drafters import DRAFTERS
 from specplan.domain.heads import WAYS, Kind
 from specplan.physics.rule import Bug
-from specplan.questions import hardware_list, models_list
+from specplan.questions import curves_list, hardware_list, models_list
 from specplan.questions.kinds import KINDS
 from specplan.questions.weigh import Objective
 
@@ -84,6 +85,19 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan models list --family minimax-m2", {"minimax-m2"}),
         ("specplan models list --sort k", {"kv"}),
         ("specplan models list --for gemma-3-27", stems("models", "gemma-3-27")),
+        ("specplan sweep -a b", {"burst:"}),
+        (
+            "specplan sweep -a mtp-q",
+            {
+                *(f"mtp-qwen3.5-397b-a17b/coding-{mode}" for mode in ("thinking", "no-thinking")),
+                *(f"mtp-qwen3.8-27b/chat-{mode}" for mode in ("sampled", "greedy")),
+            },
+        ),
+        ("specplan curves show mtp-", stems("curves", "mtp-")),
+        ("specplan curves list --kind m", {"model", "mtp", "medusa", "mlp-speculator"}),
+        ("specplan curves list --task math500,gs", {"math500,gsm8k"}),
+        ("specplan curves list --sort t", {"task", "target", "tokens"}),
+        ("specplan curves list --for glm-5.2-", {"glm-5.2-fp8"}),
         ("specplan sweep --kv-dtype fp", {"fp32", "fp16", "fp8", "fp4"}),
         ("specplan best-k --objective ", {"latency", "throughput", "cost"}),
         ("specplan best-k -e r", stems("engines", "r")),
@@ -117,6 +131,7 @@ def test_the_misspelt_option_is_not_offered(offered):
         ("specplan best", "best-k"),
         ("specplan sweep -d llama-2-7", "llama-2-7b"),
         ("specplan hardware list --vendor goog", "google"),
+        ("specplan curves list --task instr", "instructcoder"),
     ],
 )
 def test_nothing_heavy_is_loaded_for_it(tmp_path, shell, typed, expected):
@@ -159,6 +174,8 @@ def test_closed_sets_are_those_of_the_program():
     assert complete.STATUSES == hardware_list.STATUSES
     assert list(complete.HARDWARE_SORTS) == list(hardware_list.SORTS)
     assert list(complete.MODEL_SORTS) == list(models_list.SORTS)
+    assert list(complete.CURVE_SORTS) == list(curves_list.SORTS)
+    assert complete.CURVE_KINDS == WORDS
     assert list(complete.KINDS) == list(KINDS)
     assert complete.WAYS == WAYS
     assert set(KINDS) >= {*get_args(Kind)} - {"model"}

@@ -389,7 +389,9 @@ def test_a_warning_about_a_target_can_be_accepted():
 
 def test_packaged_cards_are_sound():
     root = Path(specplan.__file__).parents[1]
-    rows = specplan.check(*(root / kind for kind in ("hardware", "models", "engines"))).table
+    rows = specplan.check(
+        *(root / kind for kind in ("hardware", "models", "engines", "curves"))
+    ).table
     assert [row for row in rows.records() if row["level"] != "note"] == []
 
 

@@ -54,7 +54,7 @@ def test_the_programs_page_lists_sections_in_order_then_options(capsys):
         assert spelling in text
 
 
-@pytest.mark.parametrize("group", ["hardware", "models"])
+@pytest.mark.parametrize("group", ["hardware", "models", "curves"])
 def test_a_groups_page(capsys, group):
     text = page(capsys, f"{group} -h")
     assert page(capsys, f"{group} --help") == text

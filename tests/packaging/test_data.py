@@ -35,7 +35,7 @@ PUBLIC = {
     "sweep",
 }
 CARD = "hardware/h100-sxm.yaml"
-FOLDERS = ("hardware", "models", "engines", "measurements", "schemas")
+FOLDERS = ("hardware", "models", "engines", "curves", "measurements", "schemas")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 

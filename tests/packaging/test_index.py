@@ -10,9 +10,9 @@ from typed import ROOT, environment
 
 from specplan.catalogue.index import FILE, index_text
 from specplan.catalogue.store import Catalogue
-from specplan.cli.listed import engines, hardware, listed, models
+from specplan.cli.listed import curves, engines, hardware, listed, models
 
-KINDS = {"hardware": hardware, "models": models, "engines": engines}
+KINDS = {"hardware": hardware, "models": models, "engines": engines, "curves": curves}
 
 
 @pytest.mark.parametrize("folder", KINDS)

@@ -60,7 +60,7 @@ def test_help_of_the_program(tmp_path):
 
 
 def test_help_of_every_command(tmp_path):
-    groups = [f"{group} --help" for group in ("hardware", "models")]
+    groups = [f"{group} --help" for group in ("hardware", "models", "curves")]
     modules = loaded(tmp_path, *(f"{name} --help" for name in commands()), *groups)
     assert not modules & HEAVY
 
@@ -88,6 +88,8 @@ LISTS = (
     "models list -q",
     "models list -q --kind moe --min-params 8B --min-context 32k",
     "engines list -q",
+    "curves list -q",
+    "curves list -q --kind eagle3 --task gsm8k,mt-bench --sort tokens",
 )
 
 

@@ -11,6 +11,7 @@ from specplan.catalogue.store import Catalogue
 from specplan.cli.kin import Kin
 from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype, Source
+from specplan.domain.curve import Curve
 from specplan.domain.hardware import Hardware
 from specplan.domain.layers import Block, Mlp
 from specplan.domain.mixers import Attention
@@ -317,7 +318,7 @@ def test_errors_cannot_be_accepted():
 
 
 def test_every_card_rule_is_registered_and_explained():
-    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 44)]
+    assert [rule.id for rule in CARD_RULES] == [f"SC{n:03}" for n in range(1, 48)]
     for rule in CARD_RULES:
         assert RULES[rule.id] is rule
         assert rule.help == f"{rule.what} {rule.why} {rule.remedy}"
@@ -326,7 +327,7 @@ def test_every_card_rule_is_registered_and_explained():
 
 STORE = Catalogue()
 KIN = Kin(STORE, ())
-PACKAGED = [*STORE.every(Hardware), *STORE.every(Model)]
+PACKAGED = [*STORE.every(Hardware), *STORE.every(Model), *STORE.every(Curve)]
 
 
 @pytest.mark.parametrize("loaded", PACKAGED, ids=lambda loaded: loaded.card.name)
