@@ -12,9 +12,10 @@ from typing import Protocol, TypeVar
 
 from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.ledger import bands
-from specplan.catalogue.store import Loaded
+from specplan.catalogue.store import AnyLoaded, Loaded
 from specplan.cli import grammar
-from specplan.cli.acceptance import acceptances, no_curves
+from specplan.cli.acceptance import acceptances
+from specplan.cli.curves import Curves, found_curve
 from specplan.cli.kinds import Heads, meant, only_one
 from specplan.cli.planned import Given
 from specplan.domain.acceptance import Acceptance
@@ -33,11 +34,10 @@ from specplan.rules.names import COUNTED
 from specplan.visible import visible
 
 V = TypeVar("V")
-AnyLoaded = Loaded[Model] | Loaded[Hardware] | Loaded[Engine]
 MOST_SETUPS = 10_000
 
 
-class Cards(Heads, Protocol):
+class Cards(Heads, Curves, Protocol):
     """Where names become cards: a catalogue, or one that remembers what it gave."""
 
     def hardware(self, name: str, where: Where | None = None) -> Loaded[Hardware]:
@@ -83,8 +83,12 @@ class Resolver:
         return acceptances(texts, curves=self.curve)
 
     def curve(self, text: str) -> Acceptance:
-        """The curve of that name."""
-        return no_curves(text)
+        """The curve of that name, which the answer then rests on."""
+        drafts = set(self.names("draft"))
+        where = self.asked["acceptance"].where if "acceptance" in self.asked else Where("--mix")
+        found = found_curve(text, self.targets, drafts, self.catalogue, where)
+        self._record("acceptance", found.curve, found.name)
+        return found.named
 
     def names(self, name: str) -> dict[str, Where]:
         """The names on an axis and their places, comma lists and repeated options added up."""
@@ -257,11 +261,12 @@ class Resolver:
             key, number = f"{field}_{number}", number + 1
         self.inputs[key] = kept
 
-    def _record(self, field: str, loaded: AnyLoaded) -> None:
+    def _record(self, field: str, loaded: AnyLoaded, value: str = "") -> None:
         """Keeps where a card came from, and says so when it hides a packaged one."""
-        origin = f"{loaded.origin.path} ({self.asked[field].origin})"
+        said = self.asked[field].origin if field in self.asked else "flag"
+        origin = f"{loaded.origin.path} ({said})"
         sha256 = loaded.origin.sha256
-        self._keep(field, Input(value=loaded.card.name, origin=origin, sha256=sha256))
+        self._keep(field, Input(value=value or loaded.card.name, origin=origin, sha256=sha256))
         if loaded.hides is not None:
             self.notes.append(
                 f"{loaded.card.name} is read from {visible(loaded.origin.path)}, "

@@ -9,7 +9,7 @@ from specplan.visible import visible
 
 FORMS = (
     "0.7, a curve's name, or one of {conditional: [...]}, {unconditional: [...]}, "
-    "{decay: [first, ratio]}, {length: 2.9, at_k: 3}, {lengths: {1: 1.8, 2: 2.4}}, "
+    '{decay: [first, ratio]}, {length: 2.9, at_k: 3}, {lengths: {"1": 1.8, "2": 2.4}}, '
     "{fire: 0.2, burst: 3.1}, {context: {2k: 0.8}}, {mixture: [{share: 0.7, alpha: 0.8}]}"
 )
 
@@ -67,7 +67,7 @@ def _number(key: str, value: object) -> str:
 def _lengths(said: Mapping[str, object]) -> str:
     table = said["lengths"]
     if not isinstance(table, Mapping):
-        raise UsageError("lengths is no mapping", expected="tokens by k: {1: 1.8, 2: 2.4}")
+        raise UsageError("lengths is no mapping", expected='tokens by k: {"1": 1.8, "2": 2.4}')
     return "length:" + ",".join(f"{_number('lengths', tau)}@{k}" for k, tau in table.items())
 
 
