@@ -1,22 +1,26 @@
-"""Whole rounds of speculative decoding: the joint distribution put out, and tokens per pass."""
+"""Whole rounds of speculative decoding: the joint distribution that they put out."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from specplan.domain.sampling import Sampling
+from specplan.domain.verification import TOKEN, Kind, Verification
 from specplan.errors import UsageError
-from specplan.physics.chance import FALSE_ALARM, chi_square_tail, mean_limit, pearson
-from specplan.physics.rule import Bug, Floats, Rule, Sampler, Tokens, distributions
+from specplan.physics.block import BlockRule, RoundsLaw, block_law
+from specplan.physics.chance import FALSE_ALARM, chi_square_tail, pearson, tv_distance
+from specplan.physics.distributions import distributions
+from specplan.physics.draws import Counts, Floats, Sampler, Tokens
+from specplan.physics.paths import MAX_MARKOV_VOCABULARY, Mismatch, Tree, check_chains, level
+from specplan.physics.rule import Rule
 from specplan.physics.trials import Blocks, check_seed, check_trials, chunks, too_few
-
-MAX_K = 64
-MAX_MARKOV_VOCABULARY = 64
-MAX_CELLS = 65_536
+from specplan.physics.verify import Bug, Judge, bonus_rows
 
 # Row i is the distribution of the token after token i. The drafter keeps 0.75 to 0.85 of its
 # tokens, and no two of its rows are alike, or a stale row could not be told from a fresh one.
@@ -40,7 +44,10 @@ class WholeRounds:
 
     `statistic` is Pearson's over the V^(k+1) outcomes, pooled to `degrees_of_freedom` + 1 cells;
     `p_value` is the chance that plain sampling gives as much. `impossible` counts outcomes to which
-    plain sampling gives no probability.
+    plain sampling gives no probability. By formula, the rule without a bug has a law of these
+    tokens that is `distance` from plain sampling's in TV, and yields `tokens` a round, where the
+    exact rule yields `token_by_token`; `own_p_value` is the chance that this law gives the
+    outcomes.
     """
 
     trials: int
@@ -50,32 +57,15 @@ class WholeRounds:
     degrees_of_freedom: int
     p_value: float
     impossible: int
+    distance: float
+    tokens: float
+    token_by_token: float
+    own_p_value: float
 
     @property
     def passed(self) -> bool:
         """Whether the generations may be plain samples."""
         return self.impossible == 0 and self.p_value >= FALSE_ALARM
-
-
-@dataclass(frozen=True, slots=True)
-class TokensPerPass:
-    """Mean tokens per pass of a correct rule is `expected`, standard error `standard_error`.
-
-    It is off by more than `limit` with probability at most `FALSE_ALARM`.
-    """
-
-    alpha: float
-    k: int
-    trials: int
-    mean: float
-    standard_error: float
-    expected: float
-    limit: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether the mean may be (1 - alpha^(k+1)) / (1 - alpha)."""
-        return abs(self.mean - self.expected) <= self.limit
 
 
 def rounds(
@@ -85,23 +75,28 @@ def rounds(
     trials: int,
     rng: Generator,
     *,
-    bug: Bug | None = None,
+    bug: Bug | Mismatch | None = None,
+    verification: Verification = TOKEN,
+    sampling: Sampling | None = None,
+    draft_sampling: Sampling | None = None,
     blocks: Blocks = chunks,
 ) -> WholeRounds:
     """`trials` generations of k + 1 tokens after token 0, by rounds of k drafts and a bonus.
 
-    Both chains are (V, V), row i the distribution after token i. A round cut short by a rejection
-    is followed by further rounds, not by plain sampling, until k + 1 tokens exist: a bug then
-    acts on every token. The bonus token is the last of the k + 1 when the first round keeps all.
+    Both chains are (V, V), row i the distribution after token i; each has its settings, the
+    drafter those of the target where none are given. A round cut short by a rejection is followed
+    by further rounds, not by plain sampling, until k + 1 tokens exist: a bug then acts on every
+    token. The bonus token is the last of the k + 1 when the first round keeps all.
     """
     target = distributions(target_markov, "target", ndim=2)
     draft = distributions(draft_markov, "draft", ndim=2)
-    vocabulary = len(target)
     check_chains(target, draft, k)
     check_trials(trials)
-    joint = joint_distribution(target, k + 1)
+    grow = partial(Tree.of, target, draft, k, sampling=sampling, draft_sampling=draft_sampling)
+    tree, right = grow(plant=bug), grow()
+    law, joint = rounds_law(right, verification), tree.joint
+    chain = _chain(tree, verification, bug if isinstance(bug, Bug) else None)
     observed = np.zeros(len(joint), dtype=np.int64)
-    chain = _Chain.of(target, draft, k, bug)
     for n in blocks(trials):
         observed += np.bincount(chain.generate(n, rng), minlength=len(joint))
     statistic, df = pearson(observed, trials * joint)
@@ -109,35 +104,61 @@ def rounds(
         raise too_few(trials)
     return WholeRounds(
         trials=trials,
-        vocabulary=vocabulary,
+        vocabulary=len(target),
         k=k,
         statistic=statistic,
         degrees_of_freedom=df,
         p_value=chi_square_tail(statistic, df),
         impossible=int(observed[joint == 0].sum()),
+        distance=tv_distance(law.joint, joint),
+        tokens=law.tokens,
+        token_by_token=rounds_law(right).tokens,
+        own_p_value=_own(observed, law),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Chain:
-    """A drafter and a target, both Markov, that generate k + 1 tokens by rounds."""
+def rounds_law(tree: Tree, verification: Verification = TOKEN, bug: Bug | None = None) -> RoundsLaw:
+    """Exact law of the k + 1 tokens of `rounds`, by following every path of every round."""
+    if verification.kind is Kind.BLOCK:
+        return block_law(tree, bug)
+    return _Chain.of(tree, verification, bug).law()
 
+
+def _own(observed: Counts, law: RoundsLaw) -> float:
+    """0 where something came out that the law rules out."""
+    possible = law.joint > 1e-15  # differences of numbers near 1 leave less of what is none
+    if observed[~possible].any():
+        return 0.0
+    trials = int(observed.sum())
+    return chi_square_tail(*pearson(observed, trials * np.where(possible, law.joint, 0.0)))
+
+
+def _chain(tree: Tree, verification: Verification, bug: Bug | None) -> _Chain | BlockRule:
+    if verification.kind is Kind.BLOCK:
+        return BlockRule.of(tree, bug)
+    return _Chain.of(tree, verification, bug)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chain:
+    """A rule that judges drafts one by one, run over a tree."""
+
+    tree: Tree
+    judge: Judge
     rule: Rule
+    bonus_rows: Floats
     bonus: Sampler
-    vocabulary: int
-    k: int
-    stale: bool
 
     @classmethod
-    def of(cls, target: Floats, draft: Floats, k: int, bug: Bug | None) -> _Chain:
-        vocabulary = len(target)
-        stale = bug is Bug.STALE_DRAFT
-        # Judged pair (i, j), at row i * V + j when stale: p after token i, q after token j.
-        judged_p = np.repeat(target, vocabulary, axis=0) if stale else target
-        judged_q = np.tile(draft, (vocabulary, 1)) if stale else draft
-        rule = Rule.of(draft, judged_p, judged_q, bug)
-        bonus = Sampler.of(draft if bug is Bug.BONUS_FROM_DRAFT else target)
-        return cls(rule, bonus, vocabulary, k, stale)
+    def of(cls, tree: Tree, verification: Verification, bug: Bug | None) -> Self:
+        """Ready to run; row `kept` * nodes + node judges there after `kept` drafts of the round."""
+        vocabulary, variants = tree.vocabulary, len(tree.judged_q)
+        p, q = (s.reshape(-1, vocabulary) for s in (tree.judged_p, tree.judged_q))
+        over = np.tile(tree.drawn, (variants, 1))
+        judge = Judge.of(p, q, verification, bug, drawn=over)
+        rule = Rule(Sampler.of(tree.drawn), judge.keep, Sampler.of(judge.correction))
+        bonus = bonus_rows(tree.bonus, verification)
+        return cls(tree, judge, rule, bonus, Sampler.of(bonus))
 
     def generate(self, n: int, rng: Generator) -> Tokens:
         """Outcomes (n,): the k + 1 tokens after token 0 as digits in base V.
@@ -145,64 +166,45 @@ class _Chain:
         Drafts beyond a rejection are thrown away unseen, so a draft is drawn when it is judged:
         each step makes one token of every sequence, wherever in its round that sequence is.
         """
-        last = np.zeros(n, dtype=np.intp)
-        before = last
+        vocabulary, k = self.tree.vocabulary, self.tree.k
+        node = np.zeros(n, dtype=np.intp)
         kept_in_round = np.zeros(n, dtype=np.intp)
-        outcome = np.zeros(n, dtype=np.intp)
-        for _ in range(self.k + 1):
-            judged = last
-            if self.stale:
-                judged = last * self.vocabulary + np.where(kept_in_round > 0, before, last)
-            tokens, kept = self.rule.position(last, judged, rng)
-            full = np.flatnonzero(kept_in_round == self.k)
-            tokens[full] = self.bonus.draw(last[full], rng)
+        for _ in range(k + 1):
+            tokens, kept = self.rule.position(node, self._judged(node, kept_in_round), rng)
+            full = np.flatnonzero(kept_in_round == k)
+            tokens[full] = self.bonus.draw(node[full], rng)
             kept_in_round = np.where(kept, kept_in_round + 1, 0)
             kept_in_round[full] = 0
-            before, last = last, tokens
-            outcome = outcome * self.vocabulary + tokens
-        return outcome
+            node = node * vocabulary + 1 + tokens
+        outcomes: Tokens = node - level(vocabulary, k + 1).start
+        return outcomes
 
+    def law(self) -> RoundsLaw:
+        """The mass of every path, by how many drafts of its round were kept so far."""
+        tree, k = self.tree, self.tree.k
+        mass = {0: np.ones(1)}
+        survival = np.zeros(k)
+        for depth in range(k + 1):
+            at = np.arange(*level(tree.vocabulary, depth).indices(len(tree.drawn)))
+            after = {0: np.zeros(tree.vocabulary ** (depth + 1))}
+            for kept, begun in mass.items():
+                if kept == k:
+                    after[0] += (begun[:, None] * self.bonus_rows[at]).ravel()
+                    continue
+                judged = self._judged(at, np.full(len(at), kept))
+                drafts = tree.drawn[at] * self.judge.keep[judged]
+                lost = begun * np.maximum(1 - drafts.sum(axis=1), 0.0)
+                after[0] += (lost[:, None] * self.judge.correction[judged]).ravel()
+                after[kept + 1] = (begun[:, None] * drafts).ravel()
+            if depth < k:
+                survival[depth] = after[depth + 1].sum()
+            mass = after
+        return RoundsLaw(np.asarray(sum(mass.values())), survival)
 
-def tokens_per_pass(
-    alpha: float,
-    k: int,
-    trials: int,
-    rng: Generator,
-    *,
-    bug: Bug | None = None,
-    blocks: Blocks = chunks,
-) -> TokensPerPass:
-    """`trials` passes of k drafts, by the rule itself, at acceptance `alpha` in [0, 1].
-
-    p = (alpha/2, 1 - alpha/2) and q its mirror image overlap by alpha. A pass of a accepted
-    drafts yields a + 1 tokens: a correction ends it, or the bonus token does.
-    """
-    if not 0 <= alpha <= 1:
-        raise UsageError(f"alpha is {alpha:g}", expected="a number from 0 to 1")
-    check_k(k)
-    check_trials(trials)
-    p = np.array([[alpha / 2, 1 - alpha / 2]])
-    rule = Rule.of(p[:, ::-1], p, p[:, ::-1], bug)
-    tokens_made = np.arange(1, k + 2)
-    survival = np.power(float(alpha), tokens_made - 1)
-    expected = float(survival.sum())
-    ends_at = survival * np.append(np.full(k, 1 - alpha), 1.0)
-    # Centred: the difference of moments would lose a variance near 0 to rounding.
-    variance = float((ends_at * (tokens_made - expected) ** 2).sum())
-    reach = max(k + 1 - expected, expected - 1)
-    limit = mean_limit(variance, reach, trials)
-    if variance > 0 and limit >= reach:
-        raise too_few(trials)
-    tokens = 0
-    for n in blocks(trials):
-        alive = n
-        tokens += n
-        for _ in range(k):
-            row = np.zeros(alive, dtype=np.intp)
-            alive = int(np.count_nonzero(rule.propose(row, row, rng)[1]))
-            tokens += alive
-    se = math.sqrt(variance / trials)
-    return TokensPerPass(float(alpha), k, trials, tokens / trials, se, expected, limit)
+    def _judged(self, node: Tokens, kept: Tokens) -> Tokens:
+        """Rows that judge at nodes (n,) after so many drafts of their rounds (n,)."""
+        variants, nodes = len(self.tree.judged_q), len(self.tree.drawn)
+        return node if variants == 1 else kept * nodes + node
 
 
 def random_chains(vocabulary: int, seed: int) -> tuple[Floats, Floats]:
@@ -213,32 +215,3 @@ def random_chains(vocabulary: int, seed: int) -> tuple[Floats, Floats]:
     rows = np.random.default_rng(seed).standard_exponential((2, vocabulary, vocabulary))
     rows /= rows.sum(axis=2, keepdims=True)
     return rows[0], rows[1]
-
-
-def joint_distribution(chain: Floats, length: int) -> Floats:
-    """Probabilities (V^length,) of the `length` tokens after token 0, as digits in base V."""
-    joint: Floats = chain[0]
-    for _ in range(length - 1):
-        joint = (joint.reshape(-1, len(chain), 1) * chain).ravel()
-    return joint
-
-
-def check_k(k: int) -> None:
-    """Refuse a number of drafts outside 1 to `MAX_K`."""
-    if not 1 <= k <= MAX_K:
-        raise UsageError(f"k is {k}", expected=f"1 to {MAX_K}")
-
-
-def check_chains(target: Floats, draft: Floats, k: int) -> None:
-    """Refuse chains that are not square, not alike, or have too many outcomes of k + 1 tokens."""
-    check_k(k)
-    vocabulary = len(target)
-    if target.shape != draft.shape or target.shape != (vocabulary, vocabulary):
-        raise UsageError(
-            f"target has shape {target.shape} and draft {draft.shape}", expected="two (V, V)"
-        )
-    if vocabulary > MAX_MARKOV_VOCABULARY or vocabulary ** (k + 1) > MAX_CELLS:
-        raise UsageError(
-            f"a vocabulary of {vocabulary} at k = {k} has too many outcomes",
-            expected=f"V at most {MAX_MARKOV_VOCABULARY} and V^(k+1) at most {MAX_CELLS}",
-        )

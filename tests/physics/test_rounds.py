@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from specplan.domain.verification import TOKEN
 from specplan.errors import Refused, UsageError
 from specplan.physics import trials
 from specplan.physics.chance import FALSE_ALARM, chi_square_tail, pearson
+from specplan.physics.passes import tokens_per_pass
+from specplan.physics.paths import Tree
 from specplan.physics.rounds import (
     REFERENCE_DRAFT_MARKOV,
     REFERENCE_TARGET_MARKOV,
-    _Chain,
-    joint_distribution,
+    _chain,
     random_chains,
     rounds,
-    tokens_per_pass,
 )
-from specplan.physics.rule import PLANTED_TEMPERATURE, Bug
+from specplan.physics.verify import PLANTED_TEMPERATURE, Bug
 
 TRIALS = 200_000
 TARGET, DRAFT = np.array(REFERENCE_TARGET_MARKOV), np.array(REFERENCE_DRAFT_MARKOV)
@@ -30,6 +32,12 @@ CHANGES_ACCEPTANCE = [Bug.INVERTED_RATIO, Bug.ONE_SIDED_TEMPERATURE]
 
 def rng(seed=0):
     return np.random.default_rng(seed)
+
+
+def joint(chain, length):
+    """Of plain sampling, all outcomes one by one."""
+    paths = itertools.product(range(len(chain)), repeat=length)
+    return np.array([math.prod(chain[a][b] for a, b in itertools.pairwise((0, *p))) for p in paths])
 
 
 def next_token(p, q, judged_by, bug):
@@ -71,11 +79,11 @@ def rounds_law(target, draft, k, bug):
 
 def test_rounds_are_exact_by_enumeration():
     law = rounds_law(TARGET, DRAFT, 3, None)
-    np.testing.assert_allclose(law, joint_distribution(TARGET, 4), rtol=1e-12)
+    np.testing.assert_allclose(law, joint(TARGET, 4), rtol=1e-12)
 
 
 def test_the_joint_of_plain_sampling_by_hand():
-    joint = joint_distribution(TARGET, 4)
+    joint = Tree.of(TARGET, DRAFT, 3).joint
     assert joint.shape == (256,)
     assert joint.sum() == pytest.approx(1)
     # Tokens 2 1 3 0 after token 0.
@@ -87,8 +95,9 @@ def test_the_joint_of_plain_sampling_by_hand():
 def test_the_simulation_follows_the_law_of_its_bug(bug):
     law = rounds_law(TARGET, DRAFT, 3, bug)
     if bug is not None:
-        assert 0.5 * np.abs(law - joint_distribution(TARGET, 4)).sum() > 0.02
-    outcomes = _Chain.of(TARGET, DRAFT, 3, bug).generate(TRIALS, rng(4))
+        assert 0.5 * np.abs(law - joint(TARGET, 4)).sum() > 0.02
+    chain = _chain(Tree.of(TARGET, DRAFT, 3, plant=bug), TOKEN, bug)
+    outcomes = chain.generate(TRIALS, rng(4))
     statistic, df = pearson(np.bincount(outcomes, minlength=256), TRIALS * law)
     assert df > 100
     assert chi_square_tail(statistic, df) > FALSE_ALARM
@@ -114,7 +123,7 @@ def test_the_reference_keeps_256_outcomes_apart():
     assert found.passed
     assert (found.vocabulary, found.k, found.trials, found.impossible) == (4, 3, TRIALS, 0)
     # Outcomes expected at 100 or more of 200,000, and the pool of the rest, less one.
-    assert found.degrees_of_freedom == (TRIALS * joint_distribution(TARGET, 4) >= 100).sum()
+    assert found.degrees_of_freedom == (TRIALS * joint(TARGET, 4) >= 100).sum()
 
 
 @pytest.mark.parametrize(("vocabulary", "k"), [(2, 1), (2, 12), (3, 5), (16, 2), (20, 2), (64, 1)])

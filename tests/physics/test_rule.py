@@ -6,20 +6,12 @@ import numpy as np
 import pytest
 
 from specplan.errors import Refused, SpecplanError, UsageError
-from specplan.physics import rule as rule_module
-from specplan.physics import trials
+from specplan.physics import draws, trials
 from specplan.physics.chance import mean_tv, tv_margin
-from specplan.physics.rule import (
-    PLANTED_TEMPERATURE,
-    REFERENCE_DRAFT,
-    REFERENCE_TARGET,
-    Bug,
-    Rule,
-    Sampler,
-    greedy,
-    random_pair,
-    single,
-)
+from specplan.physics.distributions import random_pair
+from specplan.physics.draws import Sampler
+from specplan.physics.rule import REFERENCE_DRAFT, REFERENCE_TARGET, Rule, greedy, single
+from specplan.physics.verify import PLANTED_TEMPERATURE, Bug
 
 TRIALS = 200_000
 P, Q = REFERENCE_TARGET, REFERENCE_DRAFT
@@ -160,7 +152,7 @@ def test_search_and_comparison_draw_the_same_tokens(monkeypatch):
     rows = rng().standard_exponential((5, 12)) * (rng(1).random((5, 12)) < 0.7)
     sampler, row = Sampler.of(rows), rng(2).integers(0, 5, 50_000)
     compared = sampler.draw(row, rng(3))
-    monkeypatch.setattr(rule_module, "_FEW_TOKENS", 0)
+    monkeypatch.setattr(draws, "_FEW_TOKENS", 0)
     assert sampler.draw(row, rng(3)).tolist() == compared.tolist()
     assert (rows[row, compared] > 0).all()
 
@@ -186,7 +178,7 @@ def test_the_tables_of_a_bug_differ_from_the_right_ones_only_where_it_acts():
     assert not np.array_equal(right.draft.cdf, hot.draft.cdf)
     resample = Rule.of(q, p, q, Bug.RESAMPLE_FROM_TARGET)
     assert np.array_equal(right.draft.cdf, resample.draft.cdf)
-    assert resample.residual.cdf[0] == pytest.approx(np.cumsum(P))
+    assert resample.correction.cdf[0] == pytest.approx(np.cumsum(P))
 
 
 def test_chunks_change_nothing_but_the_order_of_draws(monkeypatch):
