@@ -20,6 +20,14 @@ BUGS = (
     "one-sided-temperature",
     "bonus-from-draft",
     "stale-draft",
+    "raw-target",
+    "raw-draft",
+    "stale-penalties",
+)
+RULES = ("token", "block", "match", "greedy", "typical:", "relaxed:", "threshold:")
+SETTINGS = (
+    *("temperature=", "top-k=", "top-p=", "min-p=", "order="),
+    *("repetition-penalty=", "presence-penalty=", "frequency-penalty=", "greedy", "none"),
 )
 MEASURED = ("gemm", "attention", "experts", "step", "tpot", "round")
 COLOURS = ("auto", "always", "never")
@@ -43,6 +51,14 @@ Completer = Callable[[str], list[str]]
 def among(*words: str) -> Completer:
     """Completes one of the words."""
     return lambda incomplete: _listed(incomplete, words)
+
+
+def settings(incomplete: str) -> list[str]:
+    """Keys of sampling settings; after `order=` whose order."""
+    typed, key, _ = incomplete.rpartition("order=")
+    if key:
+        return [f"{typed}{key}{name}" for name in ("vllm", "sglang", "llamacpp", "transformers")]
+    return _listed(incomplete, SETTINGS)
 
 
 def attribute(module: str, name: str, *more: str) -> Completer:

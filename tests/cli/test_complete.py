@@ -17,8 +17,10 @@ from specplan.cli.acceptance import KINDS as ACCEPTANCES
 from specplan.domain.curve import WORDS
 from specplan.domain.drafters import DRAFTERS
 from specplan.domain.heads import WAYS, Kind
-from specplan.physics.rule import Bug
+from specplan.domain.sampling import KEYS, Order
+from specplan.domain.verification import RULES
 from specplan.questions import curves_list, hardware_list, models_list
+from specplan.questions.exactness import PLANTS
 from specplan.questions.kinds import KINDS
 from specplan.questions.weigh import Objective
 
@@ -103,7 +105,12 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan best-k -e r", stems("engines", "r")),
         ("specplan best-k -k ", {"best", "gate"}),
         ("specplan sweep --color ", {"auto", "always", "never"}),
-        ("specplan exactness --plant s", {"stale-draft"}),
+        ("specplan exactness --plant s", {"stale-draft", "stale-penalties"}),
+        ("specplan exactness --verify t", {"token", "typical:", "threshold:"}),
+        (
+            "specplan exactness --sampling top-k=5,t",
+            {f"top-k=5,{key}=" for key in ("temperature", "top-k", "top-p")},
+        ),
         ("specplan schema h", {"hardware"}),
         ("specplan ha", {"hardware"}),
         ("specplan hardware s", {"show"}),
@@ -170,7 +177,10 @@ def test_a_shell_that_says_nothing_is_told_nothing(tmp_path):
 
 def test_closed_sets_are_those_of_the_program():
     assert list(complete.OBJECTIVES) == list(Objective)
-    assert list(complete.BUGS) == list(Bug)
+    assert tuple(complete.BUGS) == PLANTS
+    assert [word.rstrip(":") for word in complete.RULES] == list(RULES)
+    assert {word.rstrip("=") for word in complete.SETTINGS if "=" in word} == set(KEYS)
+    assert complete.settings("top-k=5,order=") == [f"top-k=5,order={name}" for name in Order]
     assert complete.STATUSES == hardware_list.STATUSES
     assert list(complete.HARDWARE_SORTS) == list(hardware_list.SORTS)
     assert list(complete.MODEL_SORTS) == list(models_list.SORTS)

@@ -9,7 +9,7 @@ import sys
 import pytest
 from typed import ANSI, answered, terminal
 
-from specplan.cli import show, trust
+from specplan.cli import exactness, show
 from specplan.cli.options import Out
 from specplan.cli.run import run
 from specplan.cli.show import look
@@ -93,11 +93,11 @@ def test_the_bar_has_the_colour_that_is_wished(monkeypatch, long_sweep, wish):
 
 
 def test_many_trials_are_counted_on_a_terminal(monkeypatch):
-    monkeypatch.setattr(trust, "LONG_TRIALS", 10_000)
+    monkeypatch.setattr(exactness, "LONG_TRIALS", 10_000)
     words = ["exactness", "--trials", "10000"]
     assert "90000/90000" in ANSI.sub("", shown_while(monkeypatch, words, "stderr"))
     assert shown_while(monkeypatch, [*words, "-q"], "stderr") == ""
-    monkeypatch.setattr(trust, "LONG_TRIALS", 10_001)
+    monkeypatch.setattr(exactness, "LONG_TRIALS", 10_001)
     assert shown_while(monkeypatch, words, "stderr") == ""
 
 
