@@ -20,10 +20,10 @@ from specplan.physics.rounds import (
     WholeRounds,
     rounds,
 )
-from specplan.physics.rule import SinglePosition, paired, single
+from specplan.physics.rule import SinglePosition, greedy, paired, single
 from specplan.physics.sides import Sides
 from specplan.physics.trials import Blocks
-from specplan.physics.verify import Bug, argmax_rows
+from specplan.physics.verify import Bug
 
 LENGTHS = (1, 2, 4, 8)  # draft lengths at which tokens per pass are counted
 ROUND_K = 3
@@ -111,19 +111,22 @@ def _singles(run: Run) -> list[SinglePosition]:
 
 def _limits(run: Run) -> Iterator[Check]:
     """A target that leaves nothing to chance, and a drafter that is the target."""
-    simulate = partial(
-        single,
-        trials=run.trials,
-        rng=run.rng,
-        bug=run.bug,
-        verification=run.verification,
-        blocks=run.blocks,
-    )
     pairing = run.sides.pairing(0)
     p, q = pairing.asked, pairing.drawn
-    certain = argmax_rows(p[None])[0]
-    yield from _position(run.verification, "greedy target", simulate(certain, q))
-    yield from _position(run.verification, "drafter equals target", simulate(p, p))
+    for name, simulate, drawn in (
+        ("greedy target", greedy, q),
+        ("drafter equals target", single, p),
+    ):
+        found = simulate(
+            p,
+            drawn,
+            run.trials,
+            run.rng,
+            bug=run.bug,
+            verification=run.verification,
+            blocks=run.blocks,
+        )
+        yield from _position(run.verification, name, found)
 
 
 def _passes(run: Run) -> Iterator[TokensPerPass]:

@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from specplan.domain.verification import TOKEN
+from specplan.domain.sampling import parse_sampling
+from specplan.domain.verification import FORMS, TOKEN, parse_verification
 from specplan.errors import Refused, UsageError
 from specplan.physics import trials
 from specplan.physics.chance import FALSE_ALARM, chi_square_tail, pearson
 from specplan.physics.passes import tokens_per_pass
-from specplan.physics.paths import Tree
+from specplan.physics.paths import Mismatch, Tree
 from specplan.physics.rounds import (
     REFERENCE_DRAFT_MARKOV,
     REFERENCE_TARGET_MARKOV,
@@ -23,6 +24,7 @@ from specplan.physics.rounds import (
     random_chains,
     rounds,
 )
+from specplan.physics.rounds import rounds_law as exact_law
 from specplan.physics.verify import PLANTED_TEMPERATURE, Bug
 
 TRIALS = 200_000
@@ -101,6 +103,74 @@ def test_the_simulation_follows_the_law_of_its_bug(bug):
     statistic, df = pearson(np.bincount(outcomes, minlength=256), TRIALS * law)
     assert df > 100
     assert chi_square_tail(statistic, df) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("bug", [None, *Bug])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_law_by_the_tree_is_the_law_path_by_path(bug, k):
+    tree = Tree.of(TARGET, DRAFT, k, plant=bug)
+    found = exact_law(tree, TOKEN, bug)
+    np.testing.assert_allclose(found.joint, rounds_law(TARGET, DRAFT, k, bug), atol=1e-15)
+    if bug is None:
+        step = np.minimum(TARGET, DRAFT)  # after token i, j is drafted and kept
+        expected = [np.linalg.matrix_power(step, i)[0].sum() for i in range(1, k + 1)]
+        np.testing.assert_allclose(found.survival, expected, rtol=1e-12)
+
+
+RULES = [parse_verification(text) for text in FORMS]
+SETTINGS = [
+    None,
+    parse_sampling("temperature=0.7,top-p=0.9"),
+    parse_sampling("temperature=1.2,frequency-penalty=0.7,repetition-penalty=1.4"),
+]
+
+
+@pytest.mark.parametrize("sampling", SETTINGS, ids=str)
+@pytest.mark.parametrize("verification", RULES, ids=str)
+def test_every_rule_follows_its_law_under_settings(verification, sampling):
+    found = rounds(TARGET, DRAFT, 3, TRIALS, rng(2), verification=verification, sampling=sampling)
+    assert found.own_p_value >= FALSE_ALARM
+    assert found.passed is verification.exact
+    assert (found.distance < 1e-12) is verification.exact
+    if not verification.exact:
+        assert found.distance > 0.05
+
+
+@pytest.mark.parametrize("plant", list(Mismatch))
+@pytest.mark.parametrize("verification", RULES[:2], ids=str)
+def test_settings_that_one_side_lacks_are_caught_for_every_seed(plant, verification):
+    run = functools.partial(
+        rounds, TARGET, DRAFT, 3, TRIALS, bug=plant, verification=verification, sampling=SETTINGS[2]
+    )
+    assert not any(run(rng=rng(seed)).passed for seed in range(3))
+
+
+@pytest.mark.parametrize("plant", list(Mismatch))
+def test_the_simulation_follows_the_law_of_what_one_side_lacks(plant):
+    tree = Tree.of(TARGET, DRAFT, 3, sampling=SETTINGS[2], plant=plant)
+    law = exact_law(tree, TOKEN)
+    outcomes = _chain(tree, TOKEN, None).generate(TRIALS, rng(5))
+    statistic, df = pearson(np.bincount(outcomes, minlength=256), TRIALS * law.joint)
+    assert chi_square_tail(statistic, df) > FALSE_ALARM
+    assert 0.5 * np.abs(law.joint - tree.joint).sum() > 0.02
+
+
+def test_a_drafter_with_other_settings_changes_the_tokens_and_not_the_output():
+    found = [
+        rounds(TARGET, DRAFT, 3, TRIALS, rng(), sampling=SETTINGS[1], draft_sampling=own)
+        for own in (None, parse_sampling("none"), parse_sampling("greedy"))
+    ]
+    assert all(one.passed for one in found)
+    assert len({round(one.tokens, 3) for one in found}) == 3
+
+
+@pytest.mark.parametrize("verification", RULES, ids=str)
+@pytest.mark.parametrize("alpha", [0.4, 0.8])
+def test_tokens_per_pass_of_every_rule_within_four_standard_errors(verification, alpha):
+    for k in (1, 3, 6):
+        found = tokens_per_pass(alpha, k, TRIALS, rng(k), verification=verification)
+        assert abs(found.mean - found.expected) <= 4 * found.standard_error
+        assert 1 <= found.expected <= k + 1
 
 
 @pytest.mark.parametrize("bug", list(Bug))
