@@ -80,7 +80,7 @@ def _facts(value: Exactness) -> Iterator[tuple[str, str]]:
     exact = next((c for c in value.cases if c.case == "the exact rule, token by token"), None)
     if exact and value.relaxed:
         gained = [a - b for a, b in zip(own.acceptance, exact.acceptance, strict=True)]
-        yield "acceptance gained", f"{_each(gained, sign='+')} over the exact rule"
+        yield "against the exact rule", f"acceptance {_each(gained, sign='+')}"
     tokens = f"{rounds.tokens:.3f}"
     if value.verification != str(TOKEN):
         tokens += f" (token by token {rounds.token_by_token:.3f})"
