@@ -1,6 +1,6 @@
 """The distribution that is sampled from: logits after penalties, temperature and cuts.
 
-Steps by whose order, as read in their sources (December 2025 to November 2026):
+Steps by whose order, as read in their sources:
 
     vllm          penalties, temperature, min-p, top-k, top-p    v1/sample/sampler.py
     sglang        penalties, temperature, top-k with top-p, min-p    srt/layers/sampler.py
