@@ -23,6 +23,7 @@ _HOMES = {
     "SpecplanError": "specplan.errors",
     "accuracy": "specplan.cli.scored",
     "best_k": "specplan.questions.best_k",
+    "best_tree": "specplan.questions.best_tree",
     "check": "specplan.cli.checked",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from specplan.domain.scenario import Scenario
     from specplan.errors import SpecplanError
     from specplan.questions.best_k import best_k
+    from specplan.questions.best_tree import best_tree
     from specplan.questions.exactness import exactness
     from specplan.questions.explain import explain
     from specplan.questions.gate import gate
@@ -55,6 +57,7 @@ __all__ = [
     "SpecplanError",
     "accuracy",
     "best_k",
+    "best_tree",
     "check",
     "exactness",
     "explain",

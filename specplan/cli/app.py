@@ -13,7 +13,10 @@ EPILOG = """\
 Exit: 0 answered, 1 the answer is no, 2 usage or bad input, 3 internal or cannot write,
 130 Ctrl-C, 141 closed pipe. specplan COMMAND --help has examples."""
 SECTIONS = {
-    "Decide": ("specplan.cli.decide", ("sweep", "best-k", "gate", "memory", "explain")),
+    "Decide": (
+        "specplan.cli.decide",
+        ("sweep", "best-k", "best-tree", "gate", "memory", "explain"),
+    ),
     "Guard and share": ("specplan.cli.guard", ("init", "check")),
     "Trust": ("specplan.cli.trust", ("exactness", "accuracy")),
     "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "engines", "curves", "schema")),

@@ -32,6 +32,7 @@ SETTINGS = (
 MEASURED = ("gemm", "attention", "experts", "step", "tpot", "round")
 COLOURS = ("auto", "always", "never")
 CHOSEN_K = ("best", "gate")
+SHAPES = ("chain", "eagle", "medusa", "sequoia")
 STATUSES = ("available", "announced")
 HEADS = ("eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block")
 KINDS = ("dense", "moe", "mla", "sliding", "hybrid", "drafter", *HEADS)

@@ -1,4 +1,4 @@
-"""Decide: sweep, best-k, gate, memory."""
+"""Decide: sweep, best-k, best-tree, gate, memory."""
 
 from __future__ import annotations
 
@@ -63,6 +63,41 @@ Drafted = Annotated[
         "--drafted", metavar="N", help="Drafted tokens counted.", parser=whole("--drafted")
     ),
 ]
+Ranks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ranks",
+        metavar="P,P,...",
+        help="How often the first, second, ... child of a node is kept; after a semicolon, or "
+        "repeated, those of the next level.",
+    ),
+]
+Nodes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--nodes", metavar="AXIS", help="Tokens verified a sequence, the root included; 1:64."
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth", metavar="N", help="Most levels below the root; 16.", parser=whole("--depth")
+    ),
+]
+Topk = Annotated[
+    int | None,
+    typer.Option("--topk", metavar="N", help="Most children of a node.", parser=whole("--topk")),
+]
+ShapeText = Annotated[
+    str | None,
+    typer.Option(
+        "--shape",
+        metavar="SHAPE",
+        help="A tree to judge: eagle:5,4,8 (steps, topk, total), medusa:0,0.0,1, chain:4 or "
+        "sequoia:32,8.",
+        autocompletion=complete.among(*(f"{shape}:" for shape in complete.SHAPES)),
+    ),
+]
 
 # What --need asks of a drafter that nobody named: at the very least.
 ANY_DRAFTER = {"draft": "free", "acceptance": "1"}
@@ -75,6 +110,10 @@ specplan sweep -b 1:256:x2 -a 0.5:0.95:0.05 -k 1:16 -o sweep.csv""",
 specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -c 8k -a 0.7
 specplan best-k -t llama-3-8b -d ratio:0.05 -g h100 -a 0.5:0.95:0.05
 specplan best-k -t llama-3-8b -g h100 -b 16 --need 1.5""",
+    "best-tree": """\
+specplan best-tree -t llama-3-8b -d ratio:.05 -g h100 --ranks .63,.11,.06
+specplan best-tree -t llama-3-8b -d free -g h100 --ranks .6,.1 -b 1:64:x2
+specplan best-tree -t llama-3-8b -d free -g l4 --ranks .6 --shape eagle:5,4,8""",
     "gate": """\
 specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
 specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8""",
@@ -150,6 +189,30 @@ def best_k(
     scenario = replace(scenario, inputs=inputs, notes=notes)
     answer = question(scenario, objective=objective, need=need, usd_per_gpu_hour=usd_per_gpu_hour)
     return show(answer, out)
+
+
+def best_tree(
+    plan: PlanFile = None,
+    *,
+    ranks: Ranks = None,
+    nodes: Nodes = None,
+    depth: Depth = None,
+    topk: Topk = None,
+    shape: ShapeText = None,
+    what: What,
+    load: Load,
+    out: Out,
+) -> int:
+    """Which tree for a node budget, and does a chain beat it?"""
+    from specplan.cli import trees
+    from specplan.cli.show import show
+
+    return show(
+        trees.answered(
+            plan, what, load, ranks=ranks, nodes=nodes, depth=depth, topk=topk, shape=shape
+        ),
+        out,
+    )
 
 
 def gate(plan: PlanFile = None, *, what: What, load: Load, candidates: Candidates, out: Out) -> int:

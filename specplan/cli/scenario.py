@@ -44,9 +44,18 @@ QUESTIONS = {
         "models",
     ),
     "hardware": ("on which accelerator?", "one such as h100-sxm", "hardware"),
-    "acceptance": ("how likely is a draft token accepted?", "alpha such as 0.7", ""),
+    "acceptance": (
+        "how likely is a draft token accepted?",
+        "alpha such as 0.7",
+        "write -a 0.7 or a range",
+    ),
+    "ranks": (
+        "how often is the first, second, ... child of a node kept?",
+        "shares such as .63,.11,.06",
+        "a single alpha only knows chains",
+    ),
 }
-
+NEEDED = ("target", "draft", "hardware", "acceptance")
 
 Folder = str | PathLike[str]
 
@@ -61,13 +70,15 @@ def scenario(
     catalogue: Catalogue | Folder | Iterable[Folder] | None = None,
     k_max: int | None = None,
     mix: Sequence[str] = (),
+    needs: Iterable[str] = NEEDED,
     **options: str | float | Iterable[str | float],
 ) -> Scenario:
     """The scenario of the named options, such as target="llama-3-8b" or batch=[1, 16].
 
     Names are those of the command line with underscores; values are texts of its grammar, numbers,
-    or iterables of either. target, draft, hardware and acceptance have no default. `catalogue` is
-    what `load` returns, or the folder or folders to load.
+    or iterables of either. target, draft, hardware and acceptance have no default, and those in
+    `needs` must be named: `best_tree` needs no acceptance. `catalogue` is what `load` returns, or
+    the folder or folders to load.
     """
     typed = {
         "acceptance" if name == "alpha" else name: _texts(name, value)
@@ -77,7 +88,7 @@ def scenario(
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
     parts = (mix,) if isinstance(mix, str) else tuple(map(str, mix))
-    return build(typed, catalogue=_loaded(catalogue), k_max=k_max, mix=parts)
+    return build(typed, catalogue=_loaded(catalogue), needs=needs, k_max=k_max, mix=parts)
 
 
 def _loaded(given: Catalogue | Folder | Iterable[Folder] | None) -> Catalogue:
@@ -108,7 +119,7 @@ def build(
     catalogue: Cards,
     plan: PlanRead | None = None,
     defaults: Mapping[str, str] | None = None,
-    needs: Iterable[str] = ("target", "draft", "hardware", "acceptance"),
+    needs: Iterable[str] = NEEDED,
     unused: Collection[str] = ("k",),
     k_max: int | None = None,
     mix: Sequence[str] = (),
@@ -215,8 +226,8 @@ def _refuse_missing(needs: Iterable[str], asked: Mapping[str, Given], *, mixed: 
     names = [n for n in needs if n not in asked and not (n == "acceptance" and mixed)]
     if not names:
         return
-    question, expected, listing = QUESTIONS[names[0]]
-    hint = f"specplan {listing} list shows all" if listing else "write -a 0.7 or a range"
+    question, expected, told = QUESTIONS[names[0]]
+    hint = told if " " in told else f"specplan {told} list shows all"
     if names[1:]:
         hint += f"; also needed: {', '.join(flag_of(name) for name in names[1:])}"
     raise UsageError(question, where=Where(flag_of(names[0])), expected=expected, hint=hint)

@@ -104,10 +104,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Plain sentences, one a line; with `wrap`, text that may go on in the next line."""
+    """Plain sentences, one a line; with `wrap`, text that may go on in the next line. `drawn` is a
+    picture made of characters, which stand where they stand.
+    """
 
     lines: tuple[str, ...]
     wrap: bool = False
+    drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

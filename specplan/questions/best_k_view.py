@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from specplan.domain.answer import Facts, Lines, Rows, Section, View
 from specplan.questions.common import acceptance_words, alpha_words, dtype_words, percent, times
 from specplan.questions.cost import cost_words
-from specplan.questions.memory import drafter_words, sequences_words
+from specplan.questions.memory import drafter_words, misfit_words, sequences_words
 from specplan.questions.yields import yield_words
 from specplan.units import people
 
@@ -44,7 +44,7 @@ def one(value: BestK, w: Weighed) -> View:
     columns = (*CANDIDATES[:2], *((scored,) if scored != "speedup" else ()), *CANDIDATES[2:])
     sections.append(Rows(columns=columns, where="near", mark="best", marked=scored))
     if not choice.fits:
-        sections.insert(0, Lines((_misfit(choice, value),)))
+        sections.insert(0, Lines((misfit_words(value.memory, choice.batch, value.fitting_tp),)))
     return View(
         title=_verdict(choice),
         caption=(f"{setup.label}, {dtype_words(setup)}", _workload(w)),
@@ -185,7 +185,7 @@ def _needed(value: BestK, need: Need, w: Weighed) -> View:
         pairs.append(("now", f"{_verdict(value.choice)} at {said}"))
     sections: list[Section] = [Facts(tuple(pairs))]
     if not value.choice.fits:
-        sections.append(Lines((_misfit(value.choice, value),)))
+        sections.append(Lines((misfit_words(value.memory, value.choice.batch, value.fitting_tp),)))
     title = f"For {times(need.speedup)} a drafter must reach one of"
     return View(
         title=title if need.reachable else f"{times(need.speedup)} is out of reach",
@@ -214,14 +214,4 @@ def _workload(w: Weighed) -> str:
     return (
         f"batch {point.batch:,.0f}, context {people(point.context, 'tokens')}, "
         f"acceptance {point.acceptance}"
-    )
-
-
-def _misfit(choice: Choice, value: BestK) -> str:
-    tp = value.fitting_tp
-    remedy = f"; with --tp {tp} it would fit" if tp else ""
-    return (
-        f"Does not fit: batch {choice.batch:,.0f} at {people(value.memory.context, 'tokens')} "
-        f"tokens; {value.memory.largest_batch:,} sequences fit with the drafter, "
-        f"{value.memory.largest_batch_plain:,} without{remedy}."
     )

@@ -233,6 +233,16 @@ def sequences_words(bill: MemoryBill) -> str:
     )
 
 
+def misfit_words(bill: MemoryBill, batch: float, tp: int | None) -> str:
+    """That a batch does not fit, how many do, and the GPUs `tp` on which it would, if any."""
+    remedy = f"; with --tp {tp} it would fit" if tp else ""
+    return (
+        f"Does not fit: batch {batch:,.0f} at {people(bill.context, 'tokens')} "
+        f"tokens; {bill.largest_batch:,} sequences fit with the drafter, "
+        f"{bill.largest_batch_plain:,} without{remedy}."
+    )
+
+
 def _facts(bill: MemoryBill, setup: Setup) -> list[tuple[str, str]]:
     shown = "driver shows" if bill.memory_basis == "driver" else "label says"
     plain = bill.largest_batch_plain

@@ -76,7 +76,7 @@ def _drawn(element: Element, rule: str, width: int) -> Iterable[Line]:
                 [(f"  {label}{' ' * (widest - columns(label))}  {value}", "")]
                 for label, value in pairs
             ]
-        case Prose(texts, style, wrap):
+        case Prose(texts, style, wrap, _):
             parts = chain.from_iterable(_wrapped(t, width) for t in texts) if wrap else texts
             return [[(text, style)] for text in parts]
 

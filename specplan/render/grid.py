@@ -54,11 +54,14 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """Sentences, one a line; with `wrap`, those that do not fit go on in the next."""
+    """Sentences, one a line; with `wrap`, those that do not fit go on in the next. `drawn` is a
+    picture made of characters.
+    """
 
     lines: tuple[str, ...]
     style: Style = ""
     wrap: bool = False
+    drawn: bool = False
 
 
 Element = Grid | Pairs | Prose

@@ -24,9 +24,9 @@ def elements(answer: Answer) -> Iterator[Element]:
             case Facts(pairs):
                 if pairs:
                     yield Pairs(tuple((shown(label), shown(value)) for label, value in pairs))
-            case Lines(lines, wrap):
+            case Lines(lines, wrap, drawn):
                 if lines:
-                    yield Prose(tuple(map(shown, lines)), wrap=wrap)
+                    yield Prose(tuple(map(shown, lines)), wrap=wrap, drawn=drawn)
 
 
 def _listing(section: Rows, table: Table) -> Iterator[Grid]:

@@ -48,6 +48,8 @@ def _drawn(element: Element) -> Iterator[str]:
             return _grid(element)
         case Pairs(pairs):
             return (f"- {escaped(label)}: {escaped(value)}" for label, value in pairs)
+        case Prose(lines, drawn=True):
+            return iter(("~~~", *lines, "~~~"))
         case Prose(lines):
             return _broken([_sentence(line) for line in lines])
 

@@ -102,6 +102,7 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan curves list --for glm-5.2-", {"glm-5.2-fp8"}),
         ("specplan sweep --kv-dtype fp", {"fp32", "fp16", "fp8", "fp4"}),
         ("specplan best-k --objective ", {"latency", "throughput", "cost"}),
+        ("specplan best-tree --shape e", {"eagle:"}),
         ("specplan best-k -e r", stems("engines", "r")),
         ("specplan best-k -k ", {"best", "gate"}),
         ("specplan sweep --color ", {"auto", "always", "never"}),
@@ -135,7 +136,7 @@ def test_the_misspelt_option_is_not_offered(offered):
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("specplan best", "best-k"),
+        ("specplan best-k", "best-k"),
         ("specplan sweep -d llama-2-7", "llama-2-7b"),
         ("specplan hardware list --vendor goog", "google"),
         ("specplan curves list --task instr", "instructcoder"),
