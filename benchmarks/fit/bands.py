@@ -17,8 +17,8 @@ ABOUT = """\
 schema: bands/1
 about: >-
   9 of 10 measured speedups under an engine's habits since a version lie within this share of the
-  one predicted by constants that have not met them: on one accelerator, with drafts from one kind
-  of source. Written by benchmarks/fit/bands.py from rounds.csv, without its n-gram rounds.
+  one predicted by constants that have not met them: on one accelerator, with one kind of drafter.
+  Written by benchmarks/fit/bands.py from rounds.csv, without its n-gram rounds.
 bands:"""
 
 
@@ -27,9 +27,12 @@ def main() -> None:
     rounds = [row for row in packaged_rows() if row.kind == "round"]
     print(ABOUT)
     for band in bands(predict_all(rounds, Workbench(Catalogue(())))):
-        like = f'engine: {band.engine}, since: "{band.since}", gpu: {band.gpu}, draws: {band.draws}'
+        where = f'engine: {band.engine}, since: "{band.since}", gpu: {band.gpu}'
         experts = str(band.experts).lower()
-        print(f"  - {{{like}, experts: {experts}, share: {band.share}, n: {band.n}}}")
+        print(
+            f"  - {{{where}, drafter: {band.drafter}, experts: {experts},"
+            f" share: {band.share}, n: {band.n}}}"
+        )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 SGLang's `round_host` and `draft_host` from its dense rounds: verify + drafts + round_host + passes
 x draft_host, while a plain step hides its host. vLLM's `host_per_sequence` up to 0.13 from the
 servers of one model, beside the host time that is published. And, for n-gram drafts, the share of
-proposed tokens that are accepted.
+a draft that is kept in rounds that have one (timed.LOOKED_UP_KEPT).
 """
 
 from __future__ import annotations
@@ -122,13 +122,13 @@ def per_sequence(rows: Sequence[Measurement], bench: Workbench) -> None:
 
 
 def by_data_set(rows: Sequence[Measurement], bench: Workbench) -> None:
-    """The accepted share that suits the other data sets best, for each data set."""
+    """The kept share that suits the other data sets best, for each data set."""
     sets = np.array([(row.note or "").split(";")[0] for row in rows])
     known = [known_of((row,), bench) for row in rows]
     cost = np.array([measured(row) for row in rows])
     off = {}
     for share in SHARES:
-        timed.NGRAM_ACCEPTED = share
+        timed.LOOKED_UP_KEPT = share
         off[share] = np.abs(np.array([one.figures().item() for one in known]) / cost - 1)
     out = np.empty(len(rows))
     for left in sorted(set(sets)):
@@ -147,7 +147,7 @@ def main() -> None:
     by_fold([r for r in drafted if r.target in DENSE], bench)
     served = [r for r in packaged_rows() if r.kind == "tpot" and r.fold and not r.doubtful]
     per_sequence(served, bench)
-    by_data_set([r for r in rows if r.draft == timed.NGRAM], bench)
+    by_data_set([r for r in rows if r.draft == "ngram" and r.engine == "vllm"], bench)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,10 @@ _PATTERNS = {
     NAME_PATTERN: "a name such as h100-sxm: a-z, 0-9 and . _ -, at most 64 of them",
     SINCE_PATTERN: "a version such as 0.27: digits and dots",
     VERSION_PATTERN: "a version such as 0.27 or 0.5.6.post2",
-    DRAFT_PATTERN: "a model card, ngram, oracle, or a cost of 0 to 10 such as ratio:0.05",
+    DRAFT_PATTERN: (
+        "a model card, a kind of drafter such as ngram, oracle, or a cost of 0 to 10 such as "
+        "ratio:0.05"
+    ),
 }
 _BOUNDS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 _LENGTHS = {

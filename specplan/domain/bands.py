@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le
 
 from specplan.domain.card import Count, Name, Strict, Text
-from specplan.domain.drafter import Draws
 from specplan.domain.scenario import Setup
 from specplan.domain.version import Since
 
@@ -16,14 +15,14 @@ from specplan.domain.version import Since
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandOf(Strict):
     """What rounds must share with a prediction to say how far it may be off: an engine with the
-    habits that it has since `since`, the accelerator, where drafts come from, and whether the
-    target has experts.
+    habits that it has since `since`, the accelerator, the kind of drafter, and whether the target
+    has experts.
     """
 
     engine: Name
     since: Since
     gpu: Name
-    draws: Draws
+    drafter: Name
     experts: bool
 
 
@@ -60,6 +59,6 @@ def like(setup: Setup) -> BandOf | None:
         engine=setup.engine.name,
         since=setup.release.since,
         gpu=setup.hardware.name,
-        draws=setup.draft.draws,
+        drafter=setup.draft.kind,
         experts=bool(setup.target.expert_groups),
     )

@@ -30,11 +30,13 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """The columns without which a row of a kind cannot be predicted."""
 
-RATIO = "ratio:"
+ORACLE = "oracle"
+"""How rows call drafts replayed from the target's own output, which cost nothing."""
 DRAFT_PATTERN = (
-    r"^([a-z0-9][a-z0-9._-]{0,63}|ratio:(10(\.0{0,12})?|[0-9](\.[0-9]{0,12})?|\.[0-9]{1,12}))$"
+    r"^([a-z0-9][a-z0-9._-]{0,63}|ratio:(10(\.0{0,12})?|[0-9](\.[0-9]{0,12})?|\.[0-9]{1,12})"
+    r"|skip:0?\.[0-9]{1,12}|lookahead:[1-9][0-9]{0,2}x[1-9][0-9]{0,2})$"
 )
-"""A card, another way to draft, or what a draft pass costs of a plain step."""
+"""A card, a kind of drafter, or what a draft pass costs of a plain step."""
 Fold = Annotated[str, MinLen(1), MaxLen(64)]
 Gpus = Annotated[int, Ge(1), Le(1_024)]
 Batch = Annotated[int, Ge(1), Le(1_000_000)]

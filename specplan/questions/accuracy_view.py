@@ -17,7 +17,7 @@ from specplan.domain.answer import (
     table_of,
 )
 from specplan.physics.accuracy import FEWEST, GAIN, LOSS, Errors, Slowdowns
-from specplan.questions.ledger import Accuracy, GroupErrors
+from specplan.questions.ledger import ALL, Accuracy, GroupErrors
 from specplan.questions.predict import Predicted
 
 _MEANINGS = {
@@ -30,13 +30,14 @@ _MEANINGS = {
 }
 _TITLES = {"within_10": "in 10 %", "within_20": "in 20 %", "p90": "90th"}
 FITTED = "fitted_"
+_OWN = f"{FITTED}median"  # the one of these that people see
 
 
 def _error_columns(prefix: str, word: str) -> Iterator[Column]:
     for name, meaning in _MEANINGS.items():
-        title = _TITLES.get(name, name)
+        title = "fitted" if prefix + name == _OWN else word + _TITLES.get(name, name)
         unit, form = ("1", "count") if name == "n" else ("1", "percent")
-        yield Column(prefix + name, unit, word + title, form, meaning)  # type: ignore[arg-type]
+        yield Column(prefix + name, unit, title, form, meaning)  # type: ignore[arg-type]
 
 
 GROUP_COLUMNS = (
@@ -45,17 +46,22 @@ GROUP_COLUMNS = (
     Column("gpu", "", "GPU", "text", "accelerator, or all of them"),
     Column("dtype", "", "dtype", "text", "of weights; of the cache for attention"),
     Column("cases", "", "cases", "text", "which rows of those"),
+    Column("drafter", "", "drafter", "text", "kind of drafter of a round, or all of them"),
     Column("rows", "", "rows", "text", "every row, or those alone that assume nothing"),
     *_error_columns("", ""),
     Column("band", "", "9 of 10 within", "text", "band of a prediction, where n is enough"),
     *_error_columns(FITTED, "fitted "),
-    Column("every", "", "every row", "flag", "whether rows that assume something count too"),
-    Column("stated", "", "stated", "flag", "whether they are left out, and some remain"),
+    Column("every", "", "every row", "flag", "whether nothing is left out, of no one drafter"),
+    Column("drafted", "", "one drafter", "flag", "whether these are rounds of one kind of drafter"),
+    Column(
+        "stated", "", "stated", "flag", "whether rows that assume something are, and some remain"
+    ),
 )
 SHOWN = (
     *("kind", "engine", "gpu", "dtype", "cases", "n", "signed", "median", "p90"),
-    *("within_10", "within_20", "fitted_median"),
+    *("within_10", "within_20", _OWN),
 )
+DRAFTED_SHOWN = ("drafter", *SHOWN[SHOWN.index("n") :], "band")
 WORST_COLUMNS = (
     Column("kind", "", "kind", "text", "what was measured"),
     Column("engine", "", "engine", "text"),
@@ -92,14 +98,16 @@ def group_table(value: Accuracy) -> Table:
 
 def _group_row(one: GroupErrors) -> dict[str, Scalar]:
     group = {field.name: getattr(one.group, field.name) for field in fields(one.group)}
+    drafted = one.group.drafter != ALL
     return {
         **group,
         "rows": one.rows,
         **_figures(one.held_out, ""),
         "band": band_words(one.held_out),
         **_figures(one.fitted, FITTED),
-        "every": one.rows == "every",
-        "stated": one.rows == "stated" and one.fitted.n > 0,
+        "every": one.rows == "every" and not drafted,
+        "drafted": one.rows == "every" and drafted,
+        "stated": one.rows == "stated" and one.fitted.n > 0 and not drafted,
     }
 
 
@@ -116,7 +124,12 @@ def band_words(errors: Errors) -> str:
 
 def groups_view(value: Accuracy) -> View:
     """Held-out errors, the median of the fitted ones beside them."""
-    partly = any(group.rows == "stated" and group.fitted.n for group in value.groups)
+    whole = [group for group in value.groups if group.group.drafter == ALL]
+    partly = any(group.rows == "stated" and group.fitted.n for group in whole)
+    by_drafter: tuple[Section, ...] = (
+        Lines(("Rounds by the kind of drafter, all engines together:",)),
+        Rows(columns=DRAFTED_SHOWN, where="drafted"),
+    )
     stated: tuple[Section, ...] = (
         Lines(("Without rows that assume what their source left out:",)),
         Rows(columns=SHOWN, where="stated"),
@@ -130,6 +143,7 @@ def groups_view(value: Accuracy) -> View:
         sections=(
             Rows(columns=SHOWN, where="every"),
             *(stated if partly else ()),
+            *(by_drafter if len(whole) < len(value.groups) else ()),
             Facts(tuple(_facts(value))),
         ),
     )
@@ -152,6 +166,8 @@ def _facts(value: Accuracy) -> Iterator[tuple[str, str]]:
             f"speedups above {GAIN:g}",
             f"{warnings.alarms} of {warnings.gains} predicted below 1 (always faster: 0)",
         )
+    if value.unmeasured:
+        yield "no round of", ", ".join(value.unmeasured)
     if value.doubtful:
         yield "doubtful", f"{value.doubtful:,} rows, by their own note: in no group"
     for reason, count in value.missing.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Draws
 from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.assumed import assumed
@@ -74,10 +73,9 @@ def _measured(setup: Setup) -> str:
     """What rounds a band would be of."""
     engine = setup.engine.name
     since = f" {setup.release.since} and later" if setup.release else ""
-    drafts = {Draws.HEAD: "a head", Draws.MODEL: "a draft model", Draws.LOOKUP: "looked-up drafts"}
+    drafts = "a draft model" if setup.draft.kind == "model" else f"{setup.draft.kind} drafts"
     sparse = "experts" if setup.target.expert_groups else "a dense target"
-    where = f"{engine}{since} on {setup.hardware.name}"
-    return f"of {where} with {drafts[setup.draft.draws]} and {sparse}"
+    return f"of {engine}{since} on {setup.hardware.name} with {drafts} and {sparse}"
 
 
 def _uneven(setup: Setup) -> Iterable[str]:

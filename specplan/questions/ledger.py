@@ -9,12 +9,19 @@ from dataclasses import asdict, astuple, dataclass
 import numpy as np
 
 from specplan.domain.bands import Band, BandOf
+from specplan.domain.drafters import CARDS, DRAFTERS
 from specplan.physics.accuracy import Errors, Slowdowns, relative, slowdowns, summary
 from specplan.questions.predict import Predicted
-from specplan.questions.timed import NGRAM, on_gpu_alone
+from specplan.questions.timed import on_gpu_alone
 
 ALL = "all"
-DENSE, EXPERTS = "dense", "experts"
+DENSE, EXPERTS, EVERY = "dense", "experts", "every"
+DRAFTED = tuple(dict.fromkeys((*CARDS, *DRAFTERS)))
+"""The kinds of drafter that there are, in order."""
+UNMEASURED = frozenset(("ratio", "free", "none"))
+"""Kinds of which nobody can measure a round, or whose rounds are a replay."""
+LOOKED_UP = frozenset(("ngram", "suffix"))
+"""Kinds whose share of rounds with a draft was chosen on rounds (timed.LOOKED_UP_KEPT)."""
 WIDEST = 512  # rows of products that decoding and verification are held to
 VERIFY = "several tokens"  # attention as wide as verification
 KINDS = ("gemm", "attention", "experts", "step", "tpot", "round")
@@ -26,7 +33,7 @@ _CASES = (
         "batch from 8",
         "batch below 8",
         VERIFY,
-        "every",
+        EVERY,
     ),
     *("kernels alone", "with host", DENSE, EXPERTS),
 )
@@ -41,6 +48,7 @@ class Group:
     gpu: str
     dtype: str
     cases: str
+    drafter: str = ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,9 @@ class GroupErrors:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The whole ledger. `doubtful` rows are in no group, nor those that no card predicts."""
+    """The whole ledger. `doubtful` rows are in no group, nor those that no card predicts.
+    `unmeasured` are the kinds of drafter of which no round was predicted, where any was.
+    """
 
     measured: int
     predicted: int
@@ -66,6 +76,7 @@ class Accuracy:
     warnings: Slowdowns
     warnings_fitted: Slowdowns
     groups: tuple[GroupErrors, ...]
+    unmeasured: tuple[str, ...] = ()
 
 
 def ledger(found: Sequence[Predicted]) -> Accuracy:
@@ -80,7 +91,14 @@ def ledger(found: Sequence[Predicted]) -> Accuracy:
         warnings=_warnings(counted, fitted=False),
         warnings_fitted=_warnings(counted, fitted=True),
         groups=tuple(group_errors(counted)),
+        unmeasured=tuple(_unmeasured(counted)),
     )
+
+
+def _unmeasured(counted: Iterable[Predicted]) -> Iterator[str]:
+    """Kinds of drafter without a round, where there is one of another."""
+    found = {one.drafter for one in counted if one.drafter}
+    return (kind for kind in DRAFTED if found and kind not in found | UNMEASURED)
 
 
 def usable(found: Iterable[Predicted]) -> tuple[Predicted, ...]:
@@ -112,20 +130,23 @@ def group_errors(found: Sequence[Predicted]) -> Iterator[GroupErrors]:
             yield GroupErrors(group, "stated", *_both(stated))
 
 
-def _order(group: Group) -> tuple[int, str, str, str, int]:
-    """Kinds and cases as they are listed here; groups of all first."""
+def _order(group: Group) -> tuple[int, int, str, str, str, int]:
+    """Kinds, drafters and cases as they are listed here; groups of all first."""
     dtype = "" if group.dtype == ALL else group.dtype
+    listed = (ALL, *DRAFTED)
+    drafter = listed.index(group.drafter) if group.drafter in listed else len(listed)
     case = _CASES.index(group.cases)
-    return KINDS.index(group.kind), group.engine, group.gpu, dtype, case
+    return KINDS.index(group.kind), drafter, group.engine, group.gpu, dtype, case
 
 
 def bands(found: Iterable[Predicted]) -> Iterator[Band]:
-    """What rounds say about predictions of their like. n-gram rounds say nothing: what share of
-    their tokens is accepted was chosen on them.
+    """What rounds say about predictions of their like. Those of lookups say nothing: what share of
+    their drafts is kept was chosen on some of them.
     """
     together: dict[BandOf, list[Predicted]] = {}
     for one in usable(found):
-        if one.like is not None and one.held_out is not None and one.row.draft != NGRAM:
+        unseen = one.held_out is not None and one.drafter not in LOOKED_UP
+        if one.like is not None and unseen:
             together.setdefault(one.like, []).append(one)
     for like, some in sorted(together.items(), key=lambda pair: astuple(pair[0])):
         errors, _ = _both(some)
@@ -158,7 +179,7 @@ def groups_of(one: Predicted) -> Iterator[Group]:
         cases = VERIFY if wide else "batch from 8" if (row.batch or 0) >= 8 else "batch below 8"
         yield Group("attention", row.engine, row.gpu, str(row.kv_dtype), cases)
     elif row.kind == "experts":
-        yield Group("experts", row.engine, row.gpu, str(row.dtype), "every")
+        yield Group("experts", row.engine, row.gpu, str(row.dtype), EVERY)
     elif row.kind == "step":
         cases = "kernels alone" if on_gpu_alone(row) else "with host"
         yield Group("step", row.engine, row.gpu, str(row.dtype or ALL), cases)
@@ -167,13 +188,15 @@ def groups_of(one: Predicted) -> Iterator[Group]:
 
 
 def _served(one: Predicted) -> Iterator[Group]:
-    """Servers and rounds: by engine and dtype, by engine, and rounds altogether."""
+    """Servers and rounds: by engine and dtype, by engine; rounds altogether and by drafter."""
     row, cases = one.row, EXPERTS if one.sparse else DENSE
     if row.dtype:
         yield Group(row.kind, row.engine, ALL, str(row.dtype), cases)
     yield Group(row.kind, row.engine, ALL, ALL, cases)
     if row.kind == "round":
         yield Group("round", ALL, ALL, ALL, cases)
+    if one.drafter:
+        yield Group("round", ALL, ALL, ALL, EVERY, one.drafter)
 
 
 def _warnings(found: Iterable[Predicted], *, fitted: bool) -> Slowdowns:

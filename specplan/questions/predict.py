@@ -12,14 +12,13 @@ import numpy as np
 
 from specplan.domain.bands import BandOf, like
 from specplan.domain.drafter import Drafter
-from specplan.domain.drafters import DRAFTERS, drafter_of
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
-from specplan.domain.measurement import RATIO, HeldOut, Host, Measurement
+from specplan.domain.measurement import HeldOut, Host, Measurement
 from specplan.domain.model import Model
-from specplan.domain.weightless import RatioDrafter
-from specplan.errors import SpecplanError
-from specplan.questions.timed import FREE, Known, alike, on_gpu_alone
+from specplan.domain.weightless import FREE
+from specplan.errors import Refused, SpecplanError
+from specplan.questions.timed import Known, alike, on_gpu_alone
 
 KERNELS = frozenset({"gemm", "attention", "experts"})
 
@@ -40,13 +39,16 @@ class Bench(Protocol):
     def engine(self, name: str) -> Engine:
         """The engine of that name."""
 
+    def drafter(self, name: str, target: str) -> Drafter:
+        """What drafts for a target: a card by name, a kind, or the target's only card of one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """A row beside its predictions: seconds, for a round its cost in plain steps (tau / speedup).
     `held_out` is absent where every known constant met the row; without `fitted`, `missing` says
-    what stood in the way. `sparse` says that the target has experts, `like` of a round which
-    predictions it speaks for.
+    what stood in the way. `sparse` says that the target has experts, `drafter` of a round what
+    kind drafted, `like` which predictions it speaks for.
     """
 
     row: Measurement
@@ -55,6 +57,7 @@ class Predicted:
     fitted: float | None = None
     held_out: float | None = None
     missing: str = ""
+    drafter: str = ""
     like: BandOf | None = None
 
 
@@ -87,13 +90,22 @@ def _predicted(rows: tuple[Measurement, ...], bench: Bench) -> Iterable[Predicte
         sparse = known.target is not None and bool(known.target.expert_groups)
         fitted: Sequence[float] = known.figures().tolist()
         held_out = _held_out(known, bench.held)
-        spoken_for = like(known.setup) if known.row.kind == "round" else None
+        about = _about(known)
     except SpecplanError as error:
+        if len(rows) > 1:  # what stands in the way of one may not in that of the others
+            return [one for row in rows for one in _predicted((row,), bench)]
         return [Predicted(row, measured(row), missing=error.what) for row in rows]
     return [
-        Predicted(row, measured(row), sparse, own, other, like=spoken_for)
+        replace(about, row=row, measured=measured(row), sparse=sparse, fitted=own, held_out=other)
         for row, own, other in zip(rows, fitted, held_out, strict=True)
     ]
+
+
+def _about(known: Known) -> Predicted:
+    """What predictions of rounds say besides figures."""
+    round_ = known.row.kind == "round"
+    kind, spoken_for = (known.drafter.kind, like(known.setup)) if round_ else ("", None)
+    return Predicted(known.row, 1.0, drafter=kind, like=spoken_for)
 
 
 def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:
@@ -102,15 +114,19 @@ def known_of(rows: tuple[Measurement, ...], bench: Bench) -> Known:
     engine = bench.engine(row.engine)
     release = engine.release(row.version)
     target = bench.model(row.target) if row.target else None
-    return Known(rows, bench.hardware(row.gpu), engine, release, target, _drafter(row, bench))
+    return Known(rows, bench.hardware(row.gpu), engine, release, target, _drafter(rows, bench))
 
 
-def _drafter(row: Measurement, bench: Bench) -> Drafter:
+def _drafter(rows: tuple[Measurement, ...], bench: Bench) -> Drafter:
+    """What drafted the rows, if it drafts as long as they say."""
+    row = rows[0]
     if row.draft is None:
-        return RatioDrafter(0.0)
-    if row.draft.startswith(RATIO):
-        return DRAFTERS["ratio"](row.draft.removeprefix(RATIO))
-    return FREE.get(row.draft) or drafter_of(bench.model(row.draft))
+        return FREE
+    drafter = bench.drafter(row.draft, row.target or "")
+    longest = max(row.k or 0 for row in rows)
+    if drafter.max_k is not None and longest > drafter.max_k:
+        raise Refused(f"{drafter.label} drafts at most {drafter.max_k} tokens")
+    return drafter
 
 
 def _held_out(known: Known, held: HeldOut) -> Sequence[float | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from specplan.domain.acceptance import Lengths
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Drafter
 from specplan.domain.engine import Engine, Release
@@ -14,8 +15,8 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import Measurement
 from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
-from specplan.domain.weightless import RatioDrafter
 from specplan.errors import Refused
+from specplan.physics.drafting import drafted
 from specplan.physics.engine_round import EngineRound, engine_round, target_layout
 from specplan.physics.experts import Route
 from specplan.physics.forward import forward_terms
@@ -23,12 +24,16 @@ from specplan.physics.kernels import seconds, single_s
 from specplan.physics.mixed import tpot_gpu_s
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import gpu_step
+from specplan.physics.survival import survival
 from specplan.physics.tokens import FloatArray
 from specplan.physics.work import Attend, Load, Matmul, Term, load
 
-NGRAM = "ngram"
-NGRAM_ACCEPTED = 0.25
-"""Share of an n-gram's tokens that are accepted where one was found (benchmarks/fit/host.py)."""
+LOOKED_UP_KEPT = 0.25
+"""Share of a looked-up draft that is kept in rounds that have one. Rows state tokens per round and
+not how often anything was found, and this turns the one into the other. It is chosen from nine
+values on the n-gram rounds of vLLM (benchmarks/fit/host.py), so those have met it; a drafter that
+always proposes and an engine that pads have no use for it.
+"""
 
 LOADS = frozenset(
     (
@@ -78,19 +83,20 @@ class Known:
         groups, ep = row.attention_dp or 1, row.ep or 1
         if self.target is None:
             raise Refused("a row without a target")
+        drafter = self.drafter.joined(self.target)
         if gpus % groups or gpus % ep:
             raise Refused(f"{gpus} GPUs do not divide into {groups} groups and {ep} ways")
         if max(groups, ep) > 1 and not self.target.expert_groups:
             raise Refused(f"{self.target.name} has no experts for attention_dp or ep to share")
         return Setup(
             target=self.target,
-            draft=self.drafter,
+            draft=drafter,
             hardware=self.hardware,
             tp=gpus,
             draft_tp=gpus,
             engine=self.engine,
             dtype=row.dtype or self.target.dtype,
-            draft_dtype=(self.drafter.model or self.target).dtype,
+            draft_dtype=(drafter.model or self.target).dtype,
             kv_dtype=row.kv_dtype or Dtype.BF16,
             release=self.release,
             attention_dp=groups,
@@ -177,23 +183,35 @@ def _round(known: Known) -> FloatArray:
 
 
 def round_of(known: Known) -> EngineRound:
-    """The passes of each row's round; a draft by n-gram verifies only what it found."""
-    drafted, k = known.column("tokens") - 1, known.column("k")
-    if known.row.draft == NGRAM:
-        drafted = fires(known.column("tau"), k) * k
-    lengths = [int(n) for n in k]
-    return engine_round(
-        known.setup, known.column("context"), known.column("batch"), drafted, lengths
-    )
+    """The passes of each row's round."""
+    lengths = [int(n) for n in known.column("k")]
+    context, batch = known.column("context"), known.column("batch")
+    return engine_round(known.setup, context, batch, verified(known), lengths)
 
 
-def fires(tau: FloatArray, k: FloatArray) -> FloatArray:
-    """How often an n-gram was found, from the tokens per round that it gained."""
-    return np.minimum(1.0, (tau - 1) / (NGRAM_ACCEPTED * k))
+def verified(known: Known) -> FloatArray:
+    """Draft tokens that verification carried for a sequence of each row: as the row says, but of a
+    drafter that proposes now and then as many as it did on average, unless the engine pads.
+    """
+    if not known.drafter.adapts:
+        return known.column("tokens") - 1
+    pairs = zip(known.column("tau").tolist(), known.column("k").tolist(), strict=True)
+    found = [
+        drafted(_seeing(known.drafter, *pair), known.engine, (int(pair[1]),)) for pair in pairs
+    ]
+    return np.concatenate(found)
 
 
-FREE: dict[str, Drafter] = dict.fromkeys((NGRAM, "oracle", "free"), RatioDrafter(0.0))
-"""Drafts that no model makes, as rows call them."""
+def _seeing(drafter: Drafter, tau: float, k: float) -> Drafter:
+    """The drafter as rounds of k tokens that yielded tau saw it."""
+    kept = survival(Lengths(((int(k), tau),)), int(k))
+    return drafter.seeing(fires(tau, k), tuple(kept.tolist()))
+
+
+def fires(tau: float, k: float) -> float:
+    """In what share of the rounds a lookup found a draft, from the tokens that a round gained."""
+    return min(1.0, (tau - 1) / (LOOKED_UP_KEPT * k))
+
 
 _FIGURES: dict[str, Callable[[Known], FloatArray]] = {
     "gemm": _gemm,
