@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from specplan.domain.measurement import COLUMNS, WORDS, Measurement
 from specplan.errors import InputError
 
 ROOT = Path(__file__).parents[2]
+MEASURED = sorted((ROOT / "measurements").glob("*.csv"))
 FITTED = ("a100-sxm-80gb", "h100-sxm", "b200-sxm")
 HEADER = "kind,source,engine,gpu,dtype,rows,n,inner,value,unit,assumed,note"
 GOOD = "gemm,mine,vllm,h100-sxm,bf16,8,4096,5120,1.2e-05,s,dtype rows,all is well"
@@ -77,21 +79,32 @@ ROUND = "round,mine,vllm,h100-sxm,1,llama-3.1-8b,{},8,5,2048,4,2.9,1.6,{}"
 ROUNDS = "kind,source,engine,gpu,gpus,target,draft,batch,tokens,context,k,tau,value,unit"
 
 
-@pytest.mark.parametrize("draft", ["ratio:0.05", "ratio:.1", "ratio:10", "ngram", "qwen3-0.6b"])
+@pytest.mark.parametrize(
+    "draft",
+    [
+        *("ratio:0.05", "ratio:.1", "ratio:10", "ngram", "qwen3-0.6b", "mtp", "suffix"),
+        *("lookahead", "lookahead:7x7", "skip:0.4", "skip:.5"),
+    ],
+)
 def test_ways_to_draft(read, draft):
     (row,) = read(f"{ROUNDS}\n{ROUND.format(draft, 1)}\n")
     assert row.draft == draft
 
 
 @pytest.mark.parametrize(
-    "draft", ["ratio:11", "ratio:", "ratio:-1", "ratio:1e3", "free:1", "eagle 3"]
+    "draft",
+    [
+        *("ratio:11", "ratio:", "ratio:-1", "ratio:1e3", "free:1", "eagle 3"),
+        *("skip:1.5", "skip:", "lookahead:7", "lookahead:0x7", "ngram:3"),
+    ],
 )
 def test_no_way_to_draft(read, draft):
     with pytest.raises(InputError) as caught:
         read(f"{ROUNDS}\n{ROUND.format(draft, 1)}\n")
     assert str(caught.value) == (
         f"mine.csv:2:41: draft '{draft}' is malformed; "
-        "expected a model card, ngram, oracle, or a cost of 0 to 10 such as ratio:0.05"
+        "expected a model card, a kind of drafter such as ngram, oracle, or a cost of 0 to 10 "
+        "such as ratio:0.05"
     )
 
 
@@ -309,7 +322,7 @@ def test_which_columns_hold_numbers():
 
 
 def test_the_files_that_ship_state_every_column_in_order():
-    for file in sorted((ROOT / "measurements").glob("*.csv")):
+    for file in MEASURED:
         assert file.read_text("utf-8").partition("\n")[0] == ",".join(COLUMNS), file.name
 
 
@@ -321,7 +334,7 @@ def test_what_ships():
         "experts": 492,
         "step": 55,
         "tpot": 981,
-        "round": 279,
+        "round": 333,
     }
     assert all(row.licence for row in shipped())
     assert all((ROOT / "hardware" / f"{row.gpu}.yaml").is_file() for row in shipped())
@@ -362,4 +375,14 @@ def test_rounds_name_the_rows_that_no_host_fit_may_meet():
     assert all(row.fold for row in rounds)
     slow = [row for row in rounds if row.value < 0.9]
     assert len(slow) == 15
-    assert sum("context" in row.assumed for row in rounds) == 274
+    assert sum("context" in row.assumed for row in rounds) == 313
+
+
+def test_the_readme_counts_what_ships():
+    readme = (ROOT / "measurements" / "README.md").read_text("utf-8")
+    stated = {
+        name: int(n)
+        for name, n in re.findall(r"^\| `(\w+)\.csv` .* (\d+) \|$", readme, re.MULTILINE)
+    }
+    lines = {f.stem: len(f.read_text("utf-8").splitlines()) - 1 for f in MEASURED}
+    assert stated == lines

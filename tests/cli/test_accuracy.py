@@ -103,7 +103,10 @@ def test_a_drafter_without_a_card_is_one_unknown_name(capsys):
     Path("one.csv").write_text(f"{columns}\n{row}\n", encoding="utf-8")
     said = answered(capsys, ["accuracy", "one.csv"])
     assert said.code == 2
-    assert one_line(said).startswith("one.csv:2:41: unknown model 'mtp'")
+    assert one_line(said).startswith(
+        "one.csv:2:41: no card of kind mtp drafts for llama-3.1-8b; "
+        "expected one of eagle3-llama-3.1-8b"
+    )
 
 
 def test_a_round_without_a_dtype_counts_once(capsys):
@@ -111,10 +114,30 @@ def test_a_round_without_a_dtype_counts_once(capsys):
     row = "round,mine,vllm,h100-sxm,1,llama-3.1-8b,ratio:0.05,8,5,2048,4,2.9,1.6,1"
     Path("one.csv").write_text(f"{columns}\n{row}\n", encoding="utf-8")
     said = answered(capsys, ["accuracy", "one.csv", "-f", "json"])
-    assert [(group["engine"], group["n"]) for group in json.loads(said.out)["rows"]] == [
-        ("all", 1),
-        ("vllm", 1),
+    groups = json.loads(said.out)["rows"]
+    assert [(group["engine"], group["drafter"], group["n"]) for group in groups] == [
+        ("all", "all", 1),
+        ("vllm", "all", 1),
+        ("all", "ratio", 1),
     ]
+
+
+def test_each_kind_of_drafter_has_a_line_of_its_own(capsys):
+    said = answered(capsys, ["accuracy", "--kind", "round"])
+    _, _, below = said.out.partition("Rounds by the kind of drafter, all engines together:\n\n")
+    table, _, facts = below.partition("\n\n")
+    head, *lines = table.splitlines()
+    assert " ".join(head.split()) == (
+        "drafter n signed median 90th in 10 % in 20 % fitted 9 of 10 within"
+    )
+    counts = {line.split()[0]: int(line.split()[1]) for line in lines}
+    assert list(counts) == [
+        *("model", "eagle", "eagle3", "mtp", "medusa", "block", "free", "ngram", "lookahead")
+    ]
+    for line in lines:
+        assert line.endswith("n < 10: no band") == (counts[line.split()[0]] < 10), line
+    assert "no round of         mlp-speculator, suffix, skip\n" in facts
+    assert max(map(len, said.out.splitlines())) < 100
 
 
 def test_the_rows_that_the_readme_shows(capsys):

@@ -16,13 +16,14 @@ from specplan.cli.complete import MEASURED
 from specplan.cli.scenario import scenario
 from specplan.domain.bands import BandOf
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Draws
+from specplan.domain.drafters import CARDS, DRAFTERS
 from specplan.domain.measurement import Measurement
 from specplan.errors import SpecplanError
 from specplan.physics.accuracy import Slowdowns
 from specplan.questions.accuracy import accuracy
 from specplan.questions.best_k import best_k
 from specplan.questions.ledger import (
+    DRAFTED,
     KINDS,
     Group,
     bands,
@@ -40,7 +41,7 @@ ATTENTION = replace(
 )  # fmt: skip
 
 
-def off(row: Measurement, error: float | None, fitted: float = 0.0, **more: bool) -> Predicted:
+def off(row: Measurement, error: float | None, fitted: float = 0.0, **more) -> Predicted:
     """A row whose predictions are known to be wrong by so much."""
     measured = 2.0
     held_out = None if error is None else measured * (1 + error)
@@ -101,6 +102,51 @@ def test_the_groups_of_rounds():
         ("vllm", "bf16", "dense"),
     ]
     assert {one.cases for one in groups_of(off(ROUND, 0.0, sparse=True))} == {"experts"}
+
+
+def test_each_kind_of_drafter_has_a_group_of_its_own():
+    some = [off(ROUND, 0.1, drafter="mtp")] * 9 + [off(ROUND, -0.2, drafter="eagle3")] * 10
+    groups = [one for one in group_errors(some) if one.group.drafter != "all"]
+    assert [(one.group.drafter, one.held_out.n) for one in groups] == [("eagle3", 10), ("mtp", 9)]
+    assert {(one.group.engine, one.group.cases) for one in groups} == {("all", "every")}
+    many, few = (one.held_out for one in groups)
+    assert (many.p90, few.p90) == (pytest.approx(0.2), None)
+    assert (many.signed, few.signed) == (pytest.approx(-0.2), pytest.approx(0.1))
+
+
+def test_a_kind_that_a_package_adds_comes_last():
+    some = [off(ROUND, 0.1, drafter=name) for name in ("telepathy", "skip", "model")]
+    assert [one.group.drafter for one in group_errors(some)][-3:] == ["model", "skip", "telepathy"]
+
+
+def test_rounds_by_drafter_as_people_and_programs_see_them():
+    free = [replace(ROUND, value=1.5 + 0.01 * n) for n in range(10)]
+    rows = [*free, replace(ROUND, draft="llama-3.2-1b"), replace(ROUND, draft="eagle3")]
+    answer = accuracy(rows, BENCH)
+    drafted = {one["drafter"]: one for one in answer.table.records() if one["drafted"]}
+    assert [(name, one["n"]) for name, one in drafted.items()] == [
+        ("model", 1),
+        ("eagle3", 1),
+        ("free", 10),
+    ]
+    assert {one["engine"] for one in drafted.values()} == {"all"}
+    assert drafted["model"]["band"] == "n < 10: no band"
+    assert drafted["model"]["p90"] is None
+    assert drafted["free"]["band"].endswith(" %")
+    others = [one for one in answer.table.records() if not one["drafted"]]
+    assert {one["drafter"] for one in others} == {"all"}
+    assert all(one["every"] for one in others)
+
+
+def test_kinds_of_drafter_without_a_round_are_named():
+    found = [off(ROUND, 0.1, drafter=name) for name in ("model", "ngram", "free")]
+    value = ledger(found)
+    every = {*CARDS, *DRAFTERS} - {"ratio", "free", "none"}
+    assert set(value.unmeasured) == every - {"model", "ngram"}
+    assert list(value.unmeasured) == [kind for kind in DRAFTED if kind in value.unmeasured]
+    assert ledger([off(PRODUCT, 0.1)]).unmeasured == ()
+    doubted = replace(found[0], row=replace(ROUND, note="doubt:queue"))
+    assert "model" in ledger([doubted, *found[1:]]).unmeasured
 
 
 def test_doubtful_rows_and_those_without_cards_are_counted_and_in_no_group():
@@ -179,7 +225,7 @@ def test_the_bands_that_ship_are_those_of_the_ledger():
     assert kept_bands().bands == tuple(bands(predict_all(rounds, BENCH)))
 
 
-LIKE = BandOf(engine="vllm", since="0.6", gpu="h100-sxm", draws=Draws.HEAD, experts=False)
+LIKE = BandOf(engine="vllm", since="0.6", gpu="h100-sxm", drafter="eagle3", experts=False)
 
 
 def test_few_rounds_give_no_band():
@@ -188,7 +234,7 @@ def test_few_rounds_give_no_band():
     assert all(getattr(band, field.name) == getattr(LIKE, field.name) for field in fields(LIKE))
     assert (band.share, band.n) == (0.1, 10)
     assert list(bands(enough[:9])) == []
-    assert list(bands([replace(one, row=replace(ROUND, draft="ngram")) for one in enough])) == []
+    assert list(bands([replace(one, drafter="ngram") for one in enough])) == []
 
 
 @pytest.mark.parametrize(
@@ -197,7 +243,7 @@ def test_few_rounds_give_no_band():
         {"engine": "sglang"},
         {"since": "0.14"},
         {"gpu": "h200-sxm"},
-        {"draws": Draws.MODEL},
+        {"drafter": "model"},
         {"experts": True},
     ],
 )
@@ -244,7 +290,7 @@ def test_an_accelerator_without_rounds_has_no_band():
     answer = best_k(scenario(target="qwen3-4b", **asked))
     assert answer.basis.bands == {}
     said = (
-        "no band: too few rounds of vllm 0.6 and later on l4 with a head and a dense target "
+        "no band: too few rounds of vllm 0.6 and later on l4 with eagle3 drafts and a dense target "
         "were measured"
     )
     assert said in answer.basis.assumed

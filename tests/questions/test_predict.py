@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 
 import engine_oracle as oracle
-import numpy as np
 import pytest
 
 from specplan.catalogue.ledger import packaged_rows
@@ -16,7 +15,7 @@ from specplan.cli.bench import Workbench
 from specplan.domain.card import Dtype
 from specplan.domain.measurement import Measurement
 from specplan.questions.predict import known_of, measured, predict, predict_all, unseen_by
-from specplan.questions.timed import fires, round_of
+from specplan.questions.timed import fires, round_of, verified
 
 BENCH = Workbench(Catalogue(()))
 KERNELS = {"gemm": "gemm", "attention": "attention", "experts": "experts"}
@@ -212,8 +211,105 @@ def test_a_round_of_an_ngram_drafts_for_nothing():
 
 
 def test_how_often_an_ngram_was_found():
-    found = fires(np.array([1.0, 1.375, 1.75, 2.5]), np.array([3.0, 3.0, 3.0, 3.0]))
-    assert found.tolist() == pytest.approx([0.0, 0.5, 1.0, 1.0])
+    found = [fires(tau, 3) for tau in (1.0, 1.375, 1.75, 2.5)]
+    assert found == pytest.approx([0.0, 0.5, 1.0, 1.0])
+
+
+LOOKUP = {
+    "target": "llama-3.1-8b",
+    "gpus": 1,
+    "batch": 64,
+    "context": 1000,
+    "k": 3,
+    "tokens": 4,
+    "tau": 1.375,
+}
+
+
+def carried(**columns: object) -> list[float]:
+    """Draft tokens that verification carried for a sequence of each row."""
+    return verified(known_of((made("round", **{**LOOKUP, **columns}),), BENCH)).tolist()
+
+
+def test_verification_carries_what_a_lookup_found():
+    # 0.375 tokens gained: 0.75 are kept of three that were found, so half of the rounds found any.
+    assert carried(draft="ngram") == pytest.approx([1.5])
+    assert carried(draft="ngram", tau=2.5) == pytest.approx([3.0])
+    assert carried(draft="ngram", tau=1.0) == pytest.approx([0.0])
+    assert carried(draft="oracle") == [3.0]
+
+
+def test_rows_that_differ_in_what_was_found_differ_in_what_is_carried():
+    rows = tuple(made("round", draft="ngram", **{**LOOKUP, "tau": tau}) for tau in (1.15, 1.3))
+    assert verified(known_of(rows, BENCH)).tolist() == pytest.approx([0.6, 1.2])
+
+
+@pytest.mark.parametrize("engine", ["sglang", "trtllm"])
+def test_an_engine_that_pads_carries_every_draft(engine):
+    assert carried(draft="ngram", engine=engine) == [3.0]
+
+
+def test_a_suffix_tree_proposes_where_the_token_before_is_kept():
+    # One of tau 1.75 at k = 3 keeps 0.5 + 0.25 + ...: S_1 and S_2 of a^1 + a^2 + a^3 = 0.75.
+    (found,) = carried(draft="suffix", tau=1.75)
+    alpha = next(
+        a / 1e5 for a in range(100_000) if a / 1e5 + (a / 1e5) ** 2 + (a / 1e5) ** 3 >= 0.75
+    )
+    assert 1 + 0.75 - 0.75 < found < 3.0
+    assert found == pytest.approx(1 + alpha + alpha**2, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("target", "draft", "card", "kind"),
+    [
+        ("llama-3.1-8b", "eagle3", "eagle3-llama-3.1-8b", "eagle3"),
+        ("deepseek-r1", "mtp", "mtp-deepseek-r1", "mtp"),
+        ("qwen3-8b", "dflash", "dflash-qwen3-8b", "block"),
+    ],
+)
+def test_a_kind_is_the_only_card_of_it_that_drafts_for_the_target(target, draft, card, kind):
+    shape = {**ROUND, "target": target, "gpus": 8}
+    meant, named = (predict(made("round", **{**shape, "draft": d}), BENCH) for d in (draft, card))
+    assert (meant.missing, meant.fitted, meant.drafter) == ("", named.fitted, kind)
+
+
+@pytest.mark.parametrize(
+    ("draft", "kind"),
+    [
+        ("llama-3.2-1b", "model"),
+        ("oracle", "free"),
+        ("free", "free"),
+        ("ratio:0.05", "ratio"),
+        ("ngram", "ngram"),
+        ("suffix", "suffix"),
+        ("lookahead", "lookahead"),
+        ("lookahead:3x2", "lookahead"),
+        ("skip:0.4", "skip"),
+    ],
+)
+def test_the_kind_of_drafter_that_a_row_is_counted_under(draft, kind):
+    found = predict(made("round", **{**ROUND, "draft": draft, "tokens": 100}), BENCH)
+    assert (found.missing, found.drafter) == ("", kind)
+
+
+def test_layers_that_are_skipped_are_the_targets():
+    row = made("round", **{**ROUND, "draft": "skip:0.5"})
+    half = predict(row, BENCH).fitted
+    whole = predict(replace(row, draft="oracle"), BENCH).fitted
+    # Three passes of half the layers, and heads, around a verification that costs the same.
+    assert whole + 3 * 0.4 < half < whole + 3 * 0.8
+
+
+def test_a_draft_longer_than_the_drafter_goes():
+    rows = [
+        made("round", **{**ROUND, "target": "qwen3-8b", "draft": "dflash", "k": k, "tokens": k + 1})
+        for k in (15, 16)
+    ]
+    fits, none = predict_all(rows, BENCH)
+    assert (fits.missing, none.missing) == ("", "dflash-qwen3-8b drafts at most 15 tokens")
+    assert fits.fitted is not None
+    nothing = predict(made("round", **{**ROUND, "draft": "none"}), BENCH)
+    assert nothing.missing == "none drafts at most 0 tokens"
 
 
 def test_a_round_costs_tau_over_its_speedup():
@@ -312,7 +408,9 @@ def test_host_times_have_not_met_the_servers_they_were_fitted_to():
         ("gpu", "abacus", "unknown hardware 'abacus'"),
         ("engine", "mine", "unknown engine 'mine'"),
         ("target", "llama-9", "unknown model 'llama-9'"),
-        ("draft", "dflash", "unknown model 'dflash'"),
+        ("draft", "llama-9", "unknown model 'llama-9'"),
+        ("draft", "dflash", "no card of kind dflash drafts for llama-3.1-8b"),
+        ("draft", "skip", "skip: is no share of the layers"),
         ("version", "0.1", "vllm 0.1 is older than its card goes"),
         ("attention_dp", 3, "1 GPUs do not divide into 3 groups and 1 ways"),
         ("ep", 3, "1 GPUs do not divide into 1 groups and 3 ways"),
