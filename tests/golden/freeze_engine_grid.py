@@ -19,7 +19,7 @@ from typing import NamedTuple
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Drafter
-from specplan.domain.drafters import ModelDrafter
+from specplan.domain.drafters import drafter_of
 from specplan.domain.scenario import Setup
 from specplan.domain.weightless import RatioDrafter
 from specplan.physics.round import time_rounds
@@ -44,7 +44,8 @@ PAIRS = (
     Pair("llama-3.1-8b", "eagle3-llama-3.1-8b", "fp8", 1),
     Pair("llama-3.3-70b", "eagle3-llama-3.3-70b", "fp8", 4),
     Pair("qwen3-30b-a3b", "eagle3-qwen3-30b-a3b", "bf16", 2),
-    Pair("deepseek-r1", 0.05, "fp8", 8),
+    Pair("deepseek-r1", "mtp-deepseek-r1", "fp8", 8),
+    Pair("qwen3-8b", "dflash-qwen3-8b", "bf16", 1),
     Pair("gpt-oss-120b", 0.1, "mxfp4", 1),
 )
 WORKLOADS = ((1.0, 1000.0), (16.0, 16_000.0), (128.0, 2000.0))
@@ -70,7 +71,7 @@ def _setup(store: Catalogue, engine: str, gpu: str, pair: Pair) -> Setup:
     name, _, version = engine.partition("@")
     card = store.engine(name).card
     draft: Drafter = (
-        ModelDrafter(store.model(pair.draft).card)
+        drafter_of(store.model(pair.draft).card)
         if isinstance(pair.draft, str)
         else RatioDrafter(pair.draft)
     )
