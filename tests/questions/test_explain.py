@@ -170,7 +170,7 @@ def test_facts_name_every_pass():
     (facts,) = (s for s in explain(point(SETUP)).view.sections if isinstance(s, Facts))
     assert [name for name, _ in facts.pairs] == [
         *("plain step", "verification", "first draft pass", "draft pass"),
-        *("drafting", "round", "ridge point"),
+        *("drafting", "round", "prefill", "ridge point"),
     ]
 
 
