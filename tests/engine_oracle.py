@@ -450,6 +450,7 @@ def round_times(setup: Any, batch: int, context: float, k: int) -> Times:
             context=context,
             dtype=str(setup.draft_dtype),
             kv_dtype=str(setup.kv_dtype),
+            overlap=engine.overlap,
             gpus=setup.draft_tp,
             draft=True,
         )

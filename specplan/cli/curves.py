@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from specplan.catalogue.curves import find_series
@@ -11,6 +11,7 @@ from specplan.catalogue.store import Loaded
 from specplan.cli.kinds import meant
 from specplan.domain.acceptance import Named
 from specplan.domain.curve import Curve, Series, is_kind
+from specplan.domain.drafter import Drafter
 from specplan.domain.model import Model
 from specplan.errors import UsageError, Where, did_you_mean
 
@@ -168,3 +169,14 @@ def _elsewhere(found: Sequence[Found], target: Model) -> str:
 def _listed(found: Sequence[Found]) -> str:
     more = ", ..." if len(found) > MOST_SHOWN else ""
     return ", ".join(one.name for one in found[:MOST_SHOWN]) + more
+
+
+def unlike(curve: Curve, targets: Sequence[Model], drafts: Sequence[Drafter]) -> Iterator[str]:
+    """A note where a curve was measured with another target, or of another kind of drafter."""
+    whose = [target for target in targets if curve.target not in {target.name, *target.aliases}]
+    if curve.target is not None and whose:
+        names = ", ".join(target.name for target in whose)
+        yield f"{curve.name} was measured with {curve.target}, not with {names}"
+    other = [draft.label for draft in drafts if draft.kind not in {curve.drafter, "none"}]
+    if other:
+        yield f"{curve.name} was measured of {curve.drafter}, not of {', '.join(other)}"

@@ -15,7 +15,7 @@ from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import AnyLoaded, Loaded
 from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
-from specplan.cli.curves import Curves, found_curve
+from specplan.cli.curves import Curves, found_curve, unlike
 from specplan.cli.kinds import Heads, meant, only_one
 from specplan.cli.planned import Given
 from specplan.domain.acceptance import Acceptance
@@ -60,10 +60,11 @@ class Resolver:
     notes: list[str]
     ours: set[str]
     targets: list[Model]
+    drafts: list[Drafter]
 
     def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
         self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
-        self.ours, self.targets = set(), []
+        self.ours, self.targets, self.drafts = set(), [], []
 
     def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
         """The values of an axis, parsed by `parse`; its errors get the place they came from."""
@@ -88,6 +89,7 @@ class Resolver:
         where = self.asked["acceptance"].where if "acceptance" in self.asked else Where("--mix")
         found = found_curve(text, self.targets, drafts, self.catalogue, where)
         self._record("acceptance", found.curve, found.name)
+        self.notes += unlike(found.curve.card, self.targets, self.drafts)
         return found.named
 
     def names(self, name: str) -> dict[str, Where]:
@@ -101,9 +103,10 @@ class Resolver:
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
         self.targets = _distinct(starmap(self._target, self.names("target").items()))
+        self.drafts = _distinct(starmap(self._draft, self.names("draft").items()))
         axes = (
             self.targets,
-            _distinct(starmap(self._draft, self.names("draft").items())),
+            self.drafts,
             _distinct(starmap(self._hardware, self.names("hardware").items())),
             self.axis("tp", grammar.whole_axis),
             self.axis("draft_tp", grammar.whole_axis) or (None,),

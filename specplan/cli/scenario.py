@@ -137,15 +137,17 @@ def build(
     _refuse_cardless(setups, asked)
     said, whose = mix_said(mix, plan)
     parts, own = mix_parts(said, whose, asked, resolver.curve)
-    notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
     k = resolver.axis("k", grammar.lengths)
+    acceptance = resolver.axis("acceptance", resolver.acceptance)
+    notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]
+    notes += _refuse_long(setups, k, asked["k"])
     if k and k_max is not None:
         raise UsageError("--k-max is not used beside a list of -k", hint="leave out one of them")
     return Scenario(
         setups=setups,
         batch=resolver.axis("batch", grammar.batches),
         context=resolver.axis("context", grammar.contexts),
-        acceptance=resolver.axis("acceptance", resolver.acceptance),
+        acceptance=acceptance,
         k=k,
         k_max=longest,
         growth=_growth(asked),
@@ -217,6 +219,21 @@ def _refuse_cardless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> Non
         drafts = ", ".join(dict.fromkeys(s.draft.label for s in setups))
         what = f"--draft-dtype is not used: draft {drafts} has no weights"
         raise UsageError(what, hint="leave it out, or name a model")
+
+
+def _refuse_long(setups: Iterable[Setup], k: Sequence[int], given: Given) -> list[str]:
+    """Refuses draft lengths of which a drafter can propose none; notes on those left out."""
+    notes = []
+    longest = {setup.draft.label: setup.draft.max_k for setup in setups}
+    for label, most in longest.items():
+        beyond = [n for n in k if most and n > most]
+        if not most or not beyond or given.origin == "default":
+            continue
+        what = f"draft {label} cannot propose k = {beyond[0]}"
+        if not any(0 < n <= most for n in k):
+            raise UsageError(what, where=given.where, expected=f"at most {most}")
+        notes.append(f"{what}: left out, for it proposes at most {most}")
+    return notes
 
 
 def _refuse_missing(needs: Iterable[str], asked: Mapping[str, Given], *, mixed: bool) -> None:

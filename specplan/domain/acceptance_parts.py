@@ -30,11 +30,6 @@ class ByContext(Acceptance):
                 )
 
     @property
-    def fires(self) -> float:
-        """The largest share of any part: a drafter that is read at many contexts has one."""
-        return max(model.fires for _, model in self.parts)
-
-    @property
     def measured(self) -> int | None:
         """As far as every part was."""
         return _least(model for _, model in self.parts)
@@ -67,12 +62,6 @@ class Mixture(Acceptance):
         """Scaled to 1."""
         total = sum(share for share, _ in self.parts)
         return tuple(share / total for share, _ in self.parts)
-
-    @property
-    def fires(self) -> float:
-        """On average over requests."""
-        pairs = zip(self.shares, self.parts, strict=True)
-        return sum(share * model.fires for share, (_, model) in pairs)
 
     @property
     def measured(self) -> int | None:

@@ -102,6 +102,16 @@ class Architecture(Strict):
         coupled = self.vocab * (self.markov or 0)
         return resident + active + (self.vocab + self.fuse_inputs) * self.hidden + coupled
 
+    @property
+    def key_params(self) -> int:
+        """Parameters that make keys and values of the states that a head joins, fusion included."""
+        columns = (
+            block.repeat * block.attention.kv_columns * block.attention.inputs
+            for block in self.blocks
+            if block.attention
+        )
+        return (self.fuse_inputs + sum(columns)) * self.hidden
+
     def weights(self) -> Iterator[Weights]:
         """What the checkpoint holds, by part; norms and biases count as part of the embedding."""
         hidden, wide = self.hidden, self.vocab * self.hidden

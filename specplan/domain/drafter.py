@@ -22,6 +22,14 @@ class Draws(StrEnum):
     LOOKUP = "lookup"  # no model at all
 
 
+class Does(StrEnum):
+    """What a run does of a pass."""
+
+    WHOLE = "whole"
+    KEYS = "keys"  # joins hidden states of the target, and makes keys and values of them, no more
+    MORE = "more"  # goes on within the pass before it: no engine starts anything for it
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """`count` passes of `model`, one after the other, each over `tokens` new tokens a sequence, of
@@ -32,6 +40,7 @@ class Run:
     count: int
     tokens: int = 1
     outputs: int = 1
+    does: Does = Does.WHOLE
 
 
 class Drafter:
@@ -90,7 +99,7 @@ class Drafter:
 
     def passes(self, k: int) -> int:
         """Sequential draft passes in a round of k draft tokens."""
-        return sum(run.count for run in self.runs(k))
+        return sum(run.count for run in self.runs(k) if run.does is Does.WHOLE)
 
     def verified(self, k: int) -> float:
         """Draft tokens that verification carries for a sequence, on average over rounds."""
@@ -110,8 +119,14 @@ class Drafter:
         """The drafter beside its target: another one where it is made of the target."""
         return self
 
-    def seeing(self, fires: float, survival: Sequence[float]) -> Drafter:  # noqa: ARG002
-        """The drafter where it proposes in a share `fires` of the rounds and position i is kept in
-        survival[i - 1] of them. Only one that `adapts` is another one then.
+    def proposes(self, k: int, fires: float, survival: Sequence[float]) -> float:  # noqa: ARG002
+        """Tokens it proposes on average in rounds of k, where it proposes at all in a share `fires`
+        of them and position i is kept in survival[i - 1] of them.
+        """
+        return k
+
+    def seeing(self, proposed: Sequence[float]) -> Drafter:  # noqa: ARG002
+        """The drafter where it proposes proposed[k] tokens in rounds of k. Only one that `adapts`
+        is another one then.
         """
         return self

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Drafter, Draws, Run
+from specplan.domain.drafter import Does, Drafter, Draws, Run
+from specplan.domain.heads import MADE, MedusaHeads
 from specplan.domain.model import Model
 from specplan.domain.weightless import FREE, NONE, bare, lookahead, ngram, ratio, skip, suffix
 
@@ -58,7 +59,7 @@ class ModelDrafter(CardDrafter):
     """A smaller language model, run k times in sequence.
 
     Its first pass carries two tokens: where every draft token was kept, the last of them never
-    went through it, and engines leave the room for that.
+    went through it.
     """
 
     @property
@@ -145,11 +146,36 @@ class SpeculatorDrafter(CardDrafter):
 
 @dataclass(frozen=True, slots=True)
 class BlockDrafter(CardDrafter):
-    """DFlash, DSpark, P-EAGLE, PARD: one pass proposes k tokens.
+    """One pass that proposes k tokens: P-EAGLE, PARD, DFlash, DSpark.
 
-    Beside k - 1 masks the pass carries what an autoregressive drafter's first pass does: k + 1
-    tokens of the last round on the target's hidden states, two of a model of its own (PARD).
+    Beside k - 1 masks the pass carries the k + 1 tokens that the last round may have added: what
+    was cached for their masks is of no use. DFlash and DSpark (`block`) read no token of the last
+    round anew: its hidden states become keys and values alone (`keys`), beside which a block of
+    k + 1 places runs. DSpark draws the block's tokens one after the other, each through a low-rank
+    head on the one before (`coupling`).
     """
+
+    block: Model | None = None
+    coupling: Model | None = None
+
+    @classmethod
+    def of(cls, model: Model) -> BlockDrafter:
+        """From its card."""
+        arch = model.architecture
+        if arch is None or model.family not in MADE:
+            return cls(model)
+        block = _without_fusion(model)
+        if not arch.markov:
+            return cls(model, block)
+        stated = block.matmul_params
+        rest = None if stated is None else stated - arch.vocab * arch.markov
+        alone = replace(arch, fuse=0, markov=None)
+        head = MedusaHeads(hidden=arch.markov, vocab=arch.vocab, heads=1, layers=0)
+        return cls(
+            model,
+            replace(block, architecture=alone, matmul_params=rest),
+            replace(model, architecture=None, medusa=head, matmul_params=None, stored_params=None),
+        )
 
     @property
     def max_k(self) -> int | None:
@@ -158,8 +184,14 @@ class BlockDrafter(CardDrafter):
 
     def runs(self, k: int) -> tuple[Run, ...]:
         """One pass, of which k places propose."""
-        catch_up = k + 1 if self.draws is Draws.HEAD else 2
-        return (Run(self.model, 1, catch_up + k - 1, k),) if k else ()
+        if not k:
+            return ()
+        if self.block is None:
+            return (Run(self.model, 1, 2 * k, k),)
+        runs = [Run(self.model, 1, k + 1, 0, Does.KEYS), Run(self.block, 1, k + 1, k)]
+        if self.coupling:
+            runs.append(Run(self.coupling, k, does=Does.MORE))
+        return tuple(runs)
 
 
 def _sequence(first: Run, later: Run, k: int) -> tuple[Run, ...]:
@@ -187,7 +219,7 @@ CARDS: dict[str, Callable[[Model], Drafter]] = {
     "mtp": HeadDrafter.of,
     "medusa": MedusaDrafter,
     "mlp-speculator": SpeculatorDrafter.of,
-    "block": BlockDrafter,
+    "block": BlockDrafter.of,
 }
 
 

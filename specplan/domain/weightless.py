@@ -54,60 +54,55 @@ class NoDrafter(Drafter):
 
 
 @dataclass(frozen=True, slots=True)
-class NgramDrafter(Drafter):
-    """Prompt lookup: the k tokens that followed the last few where they stood before. It costs the
-    host alone, and verification carries drafts in those rounds only in which it found any.
+class LookupDrafter(Drafter):
+    """What costs the host alone, and is carried by verification in those rounds only in which it
+    found a draft: `proposed` tokens in rounds of each k, or k until that is known.
     """
 
-    fires: float = 1.0
+    proposed: tuple[float, ...] = ()
+
+    @property
+    def adapts(self) -> bool:
+        """To what is found and kept."""
+        return True
+
+    def verified(self, k: int) -> float:
+        """What is proposed."""
+        return self.proposed[k] if k < len(self.proposed) else k
+
+    def seeing(self, proposed: Sequence[float]) -> Drafter:
+        """Proposing as much."""
+        return replace(self, proposed=tuple(proposed))
+
+
+@dataclass(frozen=True, slots=True)
+class NgramDrafter(LookupDrafter):
+    """Prompt lookup: the k tokens that followed the last few where they stood before."""
 
     @property
     def kind(self) -> str:
         """Lookup by n-grams."""
         return "ngram"
 
-    @property
-    def adapts(self) -> bool:
-        """To how often it fires."""
-        return True
-
-    def verified(self, k: int) -> float:
+    def proposes(self, k: int, fires: float, survival: Sequence[float]) -> float:  # noqa: ARG002
         """P(fire) k."""
-        return self.fires * k
-
-    def seeing(self, fires: float, survival: Sequence[float]) -> Drafter:  # noqa: ARG002
-        """Firing as often as that."""
-        return replace(self, fires=fires)
+        return fires * k
 
 
 @dataclass(frozen=True, slots=True)
-class SuffixDrafter(Drafter):
+class SuffixDrafter(LookupDrafter):
     """Suffix trees: drafts as long as the tree is sure of them. It is taken to be as sure as it is
     right: position i is proposed where position i - 1 will be kept.
     """
-
-    fires: float = 1.0
-    survival: tuple[float, ...] = ()
 
     @property
     def kind(self) -> str:
         """Lookup in suffix trees."""
         return "suffix"
 
-    @property
-    def adapts(self) -> bool:
-        """To what is kept."""
-        return True
-
-    def verified(self, k: int) -> float:
+    def proposes(self, k: int, fires: float, survival: Sequence[float]) -> float:
         """P(fire) + S_1 + ... + S_(k-1)."""
-        if not self.survival or k < 1:
-            return self.fires * k
-        return self.fires + sum(self.survival[: k - 1])
-
-    def seeing(self, fires: float, survival: Sequence[float]) -> Drafter:
-        """As sure as that."""
-        return replace(self, fires=fires, survival=tuple(survival))
+        return fires + sum(survival[: k - 1]) if k else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,8 @@ def survival_from_lengths(k: npt.ArrayLike, tau: npt.ArrayLike) -> FloatArray:
     Between two measured k the gain tau(k2) - tau(k1) = S_(k1+1) + ... + S_k2; the gains are made
     non-increasing by isotonic regression (pool adjacent violators), each weighted by its positions,
     for measured lengths have noise and no later position is kept more often. Positions between two
-    measured k share one conditional rate, as one length has always been inverted.
+    measured k share one conditional rate, as one length has always been inverted, if that stays
+    above what the next gain says; else what they have beyond that does.
     """
     ends = np.asarray(k, np.int64)
     gains = np.diff(np.asarray(tau, np.float64), prepend=1.0)
@@ -39,11 +40,15 @@ def survival_from_lengths(k: npt.ArrayLike, tau: npt.ArrayLike) -> FloatArray:
     means = np.clip(isotonic(gains / steps, steps), 0.0, 1.0)
     survival: list[float] = []
     kept = 1.0
-    for mean, positions in zip(means.tolist(), steps.tolist(), strict=True):
+    following = [*means.tolist()[1:], 0.0]
+    for mean, positions, least in zip(means.tolist(), steps.tolist(), following, strict=True):
         part = _shared_rate(mean, kept, positions)
+        if part[-1] < least:
+            beyond = _shared_rate(mean - least, kept - least, positions)
+            part = [least + share for share in beyond]
         survival += part
         kept = part[-1]
-    return np.asarray(survival)
+    return np.minimum.accumulate(np.clip(survival, 0.0, 1.0))
 
 
 def _shared_rate(mean: float, kept: float, positions: int) -> list[float]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specplan.domain.drafter import Drafter, Run
+from specplan.domain.drafter import Does, Drafter, Run
 from specplan.domain.engine import Engine
 from specplan.domain.model import Model
-from specplan.physics.roofline import head_params
+from specplan.physics.roofline import head_params, key_params
 from specplan.physics.tokens import FloatArray
 
 
@@ -25,6 +25,7 @@ class Passes:
     count: FloatArray
     tokens: FloatArray
     outputs: FloatArray
+    does: Does = Does.WHOLE
 
 
 def passes_of(draft: Drafter, k: Sequence[int]) -> tuple[Passes, ...]:
@@ -46,6 +47,7 @@ def _alike(runs: Sequence[Run | None]) -> Passes:
         count,
         np.asarray([run.tokens for run in rows], np.float64),
         np.asarray([run.outputs for run in rows], np.float64),
+        some[0].does,
     )
 
 
@@ -61,6 +63,9 @@ def draft_params(draft: Drafter, k: Sequence[int]) -> FloatArray:
     """Parameters that the draft passes of a round multiply for a sequence, token by token, (K,)."""
     total = np.zeros(len(k))
     for some in passes_of(draft, k):
+        if some.does is Does.KEYS:
+            total = total + some.count * key_params(some.model) * some.tokens
+            continue
         head = head_params(some.model)
         body = some.model.active_params - head
         total = total + some.count * (body * some.tokens + head * some.outputs)

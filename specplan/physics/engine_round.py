@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from specplan.domain.drafter import Draws
+from specplan.domain.drafter import Does, Draws
 from specplan.domain.engine import Release
 from specplan.domain.scenario import Setup
-from specplan.physics.drafting import passes_of
-from specplan.physics.forward import Layout, forward_terms
+from specplan.physics.drafting import Passes, passes_of
+from specplan.physics.forward import Layout, forward_terms, key_terms
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import EAGER, HOST, Step, gpu_step
 from specplan.physics.tokens import FloatArray
@@ -102,12 +102,22 @@ def _drafts(
     with how many of it a round runs.
     """
     for some in passes_of(setup.draft, k):
-        terms = forward_terms(some.model, draft_layout(setup), silicon.small)
-        load = Load(batch, some.tokens * np.ones_like(context), context)
-        outputs = Load(batch, some.outputs * np.ones_like(context), context)
+        terms = draft_terms(setup, some, silicon)
+        overlap = setup.engine.overlap
+        load = Load(batch, some.tokens * np.ones_like(context), context, overlap)
+        outputs = Load(batch, some.outputs * np.ones_like(context), context, overlap)
         step = _launched(terms, load, silicon, release, outputs)
+        if some.does is not Does.WHOLE:
+            yield some.count, step
+            continue
         wait = np.maximum(release.draft_floor - step.time_s, 0.0) + release.draft_host
         yield some.count, step.plus(HOST, wait)
+
+
+def draft_terms(setup: Setup, some: Passes, silicon: Silicon) -> tuple[Term, ...]:
+    """The terms of one of these passes."""
+    make = key_terms if some.does is Does.KEYS else forward_terms
+    return make(some.model, draft_layout(setup), silicon.small)
 
 
 def _launched(

@@ -72,6 +72,22 @@ def forward_terms(model: Model, layout: Layout, small: Small) -> tuple[Term, ...
     )
 
 
+def key_terms(model: Model, layout: Layout, small: Small) -> tuple[Term, ...]:
+    """What makes keys and values of the states that a head joins: fusion, then every layer's."""
+    del small
+    arch, dtype = model.architecture, model.part_dtype(Part.ATTENTION, layout.dtype)
+    if arch is None:
+        return ()
+    terms: list[Term] = [Matmul(FUSE, 1, arch.hidden, arch.fuse_inputs, dtype)]
+    for block in arch.blocks:
+        if block.attention:
+            heads = -(-block.attention.kv_heads // layout.tp)
+            held = replace(block.attention, heads=heads, kv_heads=heads)
+            read = block.attention.inputs * arch.hidden
+            terms.append(Matmul("keys", block.repeat, held.kv_columns, read, dtype))
+    return tuple(terms)
+
+
 @dataclass(frozen=True, slots=True)
 class _Pass:
     """One model on its way to terms."""

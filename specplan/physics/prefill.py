@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specplan.domain.model import Model
+import numpy as np
+
+from specplan.domain.drafter import Does
 from specplan.domain.scenario import Setup
+from specplan.physics.drafting import Passes, passes_of
 from specplan.physics.engine_round import draft_layout, target_layout
-from specplan.physics.forward import Layout, forward_terms
+from specplan.physics.forward import Layout, forward_terms, key_terms
 from specplan.physics.mixed import BUDGET_TOKENS, prefill_step_s
-from specplan.physics.roofline import ideal_pass
+from specplan.physics.roofline import ideal_pass, keys_pass
 from specplan.physics.silicon import Silicon
 
 
@@ -29,32 +32,39 @@ def prefill(setup: Setup, prompt: float) -> Prefill:
     """The prefill of prompts of `prompt` tokens (1 or more), in chunks of up to BUDGET_TOKENS that
     attend to half a prompt on average. No host time: it hides behind so long a pass.
 
-    A drafter with a module for each position runs all of them.
+    A drafter with a module for each position runs all of them; one that makes keys and values of
+    hidden states runs no more than that.
     """
     draft_s = 0.0
     if setup.draft.prefills:
-        model = setup.draft.runs(1)[0].model
-        one = _chunk_s(setup, model, draft_layout(setup), prompt)
-        draft_s = setup.draft.caches * one
-    return Prefill(_chunk_s(setup, setup.target, target_layout(setup), prompt), draft_s)
+        first = passes_of(setup.draft, (1,))[0]
+        draft_s = setup.draft.caches * _chunk_s(setup, first, draft_layout(setup), prompt)
+    whole = np.ones(1)
+    target = Passes(setup.target, whole, whole, whole)
+    return Prefill(_chunk_s(setup, target, target_layout(setup), prompt), draft_s)
 
 
-def _chunk_s(setup: Setup, model: Model, layout: Layout, prompt: float) -> float:
-    """Seconds per token of one chunk."""
-    chunk = min(prompt, float(BUDGET_TOKENS))
+def _chunk_s(setup: Setup, some: Passes, layout: Layout, prompt: float) -> float:
+    """Seconds per token of one chunk through what these passes run."""
+    chunk, model = min(prompt, float(BUDGET_TOKENS)), some.model
     if setup.engine.kind != "bound":
         silicon = Silicon(setup.hardware, setup.engine)
-        terms = forward_terms(model, layout, silicon.small)
+        make = key_terms if some.does is Does.KEYS else forward_terms
+        terms = make(model, layout, silicon.small)
         return float(prefill_step_s(terms, silicon, chunk, prompt).item()) / chunk
-    alone = ideal_pass(
-        model,
-        setup.hardware,
-        dtype=layout.dtype,
-        kv_dtype=layout.kv_dtype,
-        tp=layout.gpus,
-        batch=1,
-        tokens=chunk,
-        context=prompt / 2,
-        outputs=1,
-    )
+    on, dtype, tp = setup.hardware, layout.dtype, layout.gpus
+    if some.does is Does.KEYS:
+        alone = keys_pass(model, on, dtype=dtype, tp=tp, rows=chunk)
+    else:
+        alone = ideal_pass(
+            model,
+            on,
+            dtype=dtype,
+            kv_dtype=layout.kv_dtype,
+            tp=tp,
+            batch=1,
+            tokens=chunk,
+            context=prompt / 2,
+            outputs=1,
+        )
     return float(alone.time_s.item()) / chunk

@@ -72,6 +72,22 @@ def head_params(model: Model) -> float:
     return float(arch.vocab * (arch.hidden + (arch.markov or 0))) if arch else 0.0
 
 
+def key_params(model: Model) -> float:
+    """Parameters that make keys and values of hidden states, of a model with an architecture."""
+    return float(model.architecture.key_params) if model.architecture else 0.0
+
+
+def keys_pass(
+    model: Model, hardware: Hardware, *, dtype: Dtype, tp: int, rows: npt.ArrayLike
+) -> Pass:
+    """The pass that makes keys and values of `rows` hidden states, and nothing else of them."""
+    params = key_params(model) / tp
+    flops = 2 * params * np.asarray(rows, np.float64)
+    traffic = dtype.bytes_per_element * params * np.ones_like(flops)
+    peak = hardware.rates[hardware.compute_dtype(dtype)]
+    return Pass(flops, traffic, flops / peak, traffic / hardware.bandwidth)
+
+
 def kv_bytes(model: Model, context: npt.ArrayLike, kv_dtype: Dtype, tp: int = 1) -> FloatArray:
     """Bytes that one sequence of `context` tokens keeps in cache, on one of `tp` GPUs.
 

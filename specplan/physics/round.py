@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.acceptance import Acceptance
+from specplan.domain.drafter import Does
 from specplan.domain.scenario import Setup
 from specplan.physics.drafting import Passes, drafted, passes_of
 from specplan.physics.engine_round import engine_round
-from specplan.physics.roofline import BOUNDS, Pass, ideal_pass
-from specplan.physics.survival import survival
+from specplan.physics.roofline import BOUNDS, Pass, ideal_pass, keys_pass
+from specplan.physics.survival import fires, survival
 from specplan.physics.tokens import FloatArray
 
 LONGEST = 64  # draft tokens of a round that anything is asked about
@@ -67,11 +68,14 @@ class Timing:
     verify: Timed
     drafts: tuple[Timed, ...]
     draft_s: FloatArray
+    does: tuple[Does, ...] = ()
 
     @property
     def draft(self) -> Timed | None:
         """The draft pass that a long round runs most of; None where no model runs."""
-        return self.drafts[-1] if self.drafts else None
+        pairs = zip(self.drafts, self.does, strict=True)
+        whole = [one for one, does in pairs if does is Does.WHOLE]
+        return whole[-1] if whole else None
 
     @property
     def plain_s(self) -> FloatArray:
@@ -130,7 +134,7 @@ def _timed(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timi
     with np.errstate(divide="raise", over="raise", invalid="raise"):
         width = drafted(setup.draft, setup.engine, k)
         steps = engine_round(setup, c, b, width, k)
-        return Timing(steps.plain, steps.verify, steps.drafts, steps.passes_s)
+        return Timing(steps.plain, steps.verify, steps.drafts, steps.passes_s, _does(setup, k))
 
 
 def _ideal(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
@@ -143,7 +147,11 @@ def _ideal(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timi
         for some in passes_of(setup.draft, k):
             drafts.append(_draft_pass(setup, some, b, c))
             draft_s = draft_s + some.count * drafts[-1].time_s
-        return Timing(plain, verify, tuple(drafts), draft_s)
+        return Timing(plain, verify, tuple(drafts), draft_s, _does(setup, k))
+
+
+def _does(setup: Setup, k: Sequence[int]) -> tuple[Does, ...]:
+    return tuple(some.does for some in passes_of(setup.draft, k))
 
 
 def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: FloatArray) -> Pass:
@@ -161,6 +169,14 @@ def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: F
 
 
 def _draft_pass(setup: Setup, some: Passes, batch: FloatArray, context: FloatArray) -> Pass:
+    if some.does is Does.KEYS:
+        return keys_pass(
+            some.model,
+            setup.hardware,
+            dtype=setup.draft_dtype,
+            tp=setup.draft_tp,
+            rows=batch * some.tokens,
+        )
     return ideal_pass(
         some.model,
         setup.hardware,
@@ -180,8 +196,13 @@ def seen_by(setup: Setup, acceptance: Acceptance, context: float = 0.0) -> Setup
     """
     if not setup.draft.adapts:
         return setup
-    kept = survival(acceptance, LONGEST, context)
-    return replace(setup, draft=setup.draft.seeing(acceptance.fires, tuple(kept.tolist())))
+    proposed = [
+        setup.draft.proposes(
+            k, fires(acceptance, k, context), survival(acceptance, k, context).tolist()
+        )
+        for k in range(LONGEST + 1)
+    ]
+    return replace(setup, draft=setup.draft.seeing(proposed))
 
 
 def cost_ratio(setup: Setup, context: float, batch: float = 1) -> float:

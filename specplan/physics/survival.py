@@ -185,6 +185,8 @@ def _extended(known: FloatArray, k: int) -> FloatArray:
 
 def _tailed(known: FloatArray, k: int, fit: DecayFit) -> FloatArray:
     places = np.arange(len(known), k)
+    if fit.ratio > 1:  # rates that rise were measured so far and no further
+        places = np.full_like(places, len(known) - 1)
     rates = np.minimum(fit.first * fit.ratio**places, 1.0)
     return np.concatenate((known, known[-1] * np.cumprod(rates)))
 
@@ -193,6 +195,33 @@ def decay_of(model: Lengths) -> DecayFit:
     """The decay nearest to measured lengths."""
     lengths, tau = zip(*model.points, strict=True)
     return _fit(lengths, tau)
+
+
+@singledispatch
+def fires(model: Acceptance, k: int, context: float = 0.0) -> float:
+    """Share of the rounds of k draft tokens in which a drafter of this acceptance proposes at all:
+    that of a burst, else 1.
+    """
+    del k, context
+    return model.fires
+
+
+@fires.register
+def _(model: ByContext, k: int, context: float = 0.0) -> float:
+    pairs = zip(_weights(model, context).tolist(), model.parts, strict=True)
+    return float(sum(weight * fires(part, k, context) for weight, (_, part) in pairs))
+
+
+@fires.register
+def _(model: Mixture, k: int, context: float = 0.0) -> float:
+    shares = _round_shares(model, (k,), context)[:, 0].tolist()
+    pairs = zip(shares, model.parts, strict=True)
+    return float(sum(share * fires(part, k, context) for share, (_, part) in pairs))
+
+
+@fires.register
+def _(model: Named, k: int, context: float = 0.0) -> float:
+    return fires(model.model, k, context)
 
 
 def known_contexts(model: Acceptance) -> tuple[float, float] | None:

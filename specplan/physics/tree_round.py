@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from specplan.domain.drafter import Drafter, Draws, Run
+from specplan.domain.drafter import Does, Drafter, Draws, Run
 from specplan.domain.scenario import Setup
 from specplan.physics.choose import best_index
 from specplan.physics.round import bound_names, time_rounds
@@ -146,7 +146,7 @@ def _counted(base: Drafter, widths: Sequence[int]) -> dict[tuple[int, int], Run]
     levels = iter(widths)
     for kind, run in enumerate(base.runs(len(widths))):
         for _ in range(run.count):
-            width = next(levels, 1)
+            width = next(levels, 1) if run.does is Does.WHOLE else 1
             before = found.get((kind, width))
             found[kind, width] = replace(
                 run,

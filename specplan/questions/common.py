@@ -8,7 +8,7 @@ from specplan.domain.answer import SEPARATOR, Basis
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
-from specplan.physics.survival import known_contexts, tail_of
+from specplan.physics.survival import fires, known_contexts, tail_of
 from specplan.questions.assumptions import assumptions
 from specplan.questions.servings import servings_caption
 from specplan.units import people, significant
@@ -25,6 +25,7 @@ def basis_of(scenario: Scenario, *, spread: bool = False, timed: bool = True) ->
         engines.setdefault(setup.engine.name, []).append(setup)
     kinds = {"estimate" if _unbounded(s) else s.engine.kind for s in scenario.setups}
     assumed = sorted(_assumed(engines, timed=timed))
+    assumed += dict.fromkeys(_firing(scenario))
     if not spread:
         unsure = [a for a in scenario.acceptance if a.sd]
         assumed += [
@@ -85,6 +86,17 @@ def _untrained(scenario: Scenario) -> Iterable[str]:
                     f"{people(longest, 'tokens')} tokens are beyond the {trained} that "
                     f"{model.name} is made for"
                 )
+
+
+def _firing(scenario: Scenario) -> Iterator[str]:
+    """Lookups of which nobody said how often they find anything."""
+    models = [part.acceptance for part in scenario.parts] or scenario.acceptance
+    for setup in scenario.setups:
+        if setup.draft.adapts and any(fires(model, 1) == 1 for model in models):
+            yield (
+                f"{setup.draft.label} is taken to propose in every round, which widens every "
+                "verification: -a burst:FIRE@KEPT says how often it does"
+            )
 
 
 def _unmeasured(scenario: Scenario) -> Iterator[str]:

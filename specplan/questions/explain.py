@@ -25,7 +25,7 @@ from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import paid_alone
 from specplan.questions.common import basis_of, one_setup, refuse_mix
-from specplan.questions.explain_view import Explained, PassFigures, explained
+from specplan.questions.explain_view import Explained, PassFigures, draft_names, explained
 from specplan.questions.weigh import Point, weigh
 
 COLUMNS = (
@@ -34,7 +34,7 @@ COLUMNS = (
         "",
         "pass",
         "text",
-        "plain, first draft (once a round), draft (each), verify",
+        "plain, draft keys, first draft (once a round), draft (each), draft tokens, verify",
     ),
     Column("term", "", "term", "text", "kernels of one purpose, all layers"),
     Column("time_s", "s", "time", "seconds"),
@@ -120,6 +120,7 @@ def _value(scenario: Scenario, setup: Setup, timing: Timing, ideal: Timing) -> E
         plain=plain,
         verify=verify,
         drafts=drafts,
+        draft_passes=draft_names(timing.does),
         passes=setup.draft.passes(k),
         draft_s=float(timing.draft_s.item()),
         prefill=prefill(setup, max(scenario.context[0] - scenario.growth, 1.0)),
@@ -159,8 +160,7 @@ def _figures(setup: Setup, timed: Timed, ideal: Timed) -> PassFigures:
 
 def _rows(setup: Setup, timing: Timing) -> Iterator[dict[str, Scalar]]:
     """Term by term; the ideal roofline knows no terms."""
-    names = ("first draft", "draft") if len(timing.drafts) > 1 else ("draft",)
-    drafts = dict(zip(names, timing.drafts, strict=False))
+    drafts = dict(zip(draft_names(timing.does), timing.drafts, strict=True))
     passes = {"plain": timing.plain, **drafts, "verify": timing.verify}
     for name, timed in passes.items():
         whole = float(timed.time_s.item())

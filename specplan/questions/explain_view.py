@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from specplan.domain.answer import Chart, Curve, Facts, Lines, Mark, Rows, View
+from specplan.domain.drafter import Does
 from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.prefill import Prefill
 from specplan.questions.common import dtype_words, percent, times
@@ -46,6 +47,7 @@ class Explained:
     plain: PassFigures
     verify: PassFigures
     drafts: tuple[PassFigures, ...]
+    draft_passes: tuple[str, ...]
     passes: int
     draft_s: float
     prefill: Prefill
@@ -76,14 +78,16 @@ def explained(scenario: Scenario, setup: Setup, value: Explained) -> View:
 
 def _facts(value: Explained) -> Iterator[tuple[str, str]]:
     passes = {"plain step": value.plain, "verification": value.verify}
-    passes |= zip(_draft_names(value), value.drafts, strict=True)
+    named = zip(value.draft_passes, value.drafts, strict=True)
+    passes |= {f"{name} pass": figures for name, figures in named}
     for name, figures in passes.items():
         yield (
             name,
             f"{people(figures.time_s, 's')} (ideal {people(figures.ideal_s, 's')}), "
             f"MBU {percent(figures.mbu)}, MFU {percent(figures.mfu)}, {figures.bound_by}",
         )
-    yield "drafting", f"{value.passes} passes, {people(value.draft_s, 's')}"
+    ran = "1 pass" if value.passes == 1 else f"{value.passes} passes"
+    yield "drafting", f"{ran}, {people(value.draft_s, 's')}"
     yield (
         "round",
         f"{people(value.round_s, 's')}, {value.round_s / value.plain.time_s:.2f} plain steps for "
@@ -95,9 +99,19 @@ def _facts(value: Explained) -> Iterator[tuple[str, str]]:
     yield "ridge point", f"{value.ridge:,.0f} FLOP/B; verification {value.verify.intensity:,.0f}"
 
 
-def _draft_names(value: Explained) -> tuple[str, ...]:
-    """What the draft passes are called: the first of a round apart, where it carries more."""
-    return ("first draft pass", "draft pass")[2 - len(value.drafts) :]
+def draft_names(does: Sequence[Does]) -> tuple[str, ...]:
+    """What the draft passes of a round are called: the first that is whole apart, where others
+    follow it.
+    """
+    whole = does.count(Does.WHOLE)
+    names, seen = [], 0
+    for one in does:
+        if one is Does.WHOLE:
+            names.append("first draft" if whole > 1 and not seen else "draft")
+            seen += 1
+        else:
+            names.append("draft keys" if one is Does.KEYS else "draft tokens")
+    return tuple(names)
 
 
 def _difference(value: Explained) -> Iterator[str]:
@@ -147,8 +161,11 @@ def _chart(setup: Setup, value: Explained) -> Chart:
     slope = setup.hardware.bandwidth
     roof = ((low, slope * low), (value.ridge, peak), (high, peak))
     passes = [("P", "plain step", value.plain), ("V", "verification", value.verify)]
-    names = _draft_names(value)
-    passes += zip(("1", "D")[2 - len(names) :], names, value.drafts, strict=True)
+    signs = {"draft keys": "K", "first draft": "1", "draft": "D", "draft tokens": "T"}
+    passes += [
+        (signs[name], f"{name} pass", figures)
+        for name, figures in zip(value.draft_passes, value.drafts, strict=True)
+    ]
     return Chart(
         x_label="FLOP/B",
         y_label="FLOP/s",

@@ -204,8 +204,8 @@ def verified(known: Known) -> FloatArray:
 
 def _seeing(drafter: Drafter, tau: float, k: float) -> Drafter:
     """The drafter as rounds of k tokens that yielded tau saw it."""
-    kept = survival(Lengths(((int(k), tau),)), int(k))
-    return drafter.seeing(fires(tau, k), tuple(kept.tolist()))
+    kept, length = survival(Lengths(((int(k), tau),)), int(k)).tolist(), int(k)
+    return drafter.seeing([drafter.proposes(n, fires(tau, k), kept) for n in range(length + 1)])
 
 
 def fires(tau: float, k: float) -> float:

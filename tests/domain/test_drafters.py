@@ -9,7 +9,7 @@ from worlds import SOURCES
 
 from specplan.domain.architecture import Architecture
 from specplan.domain.card import Dtype
-from specplan.domain.drafter import Drafter, Draws, Run
+from specplan.domain.drafter import Does, Drafter, Draws, Run
 from specplan.domain.drafters import DRAFTERS, drafter_of, plugged_drafter, typed_drafter
 from specplan.domain.heads import Drafts, MedusaHeads, MlpSpeculator
 from specplan.domain.layers import Block, Mlp
@@ -103,20 +103,46 @@ def test_a_block_is_one_pass():
     assert [counted(drafter, k) for k in (0, 1, 4)] == [[], [(1, 2, 1)], [(1, 8, 4)]]
     assert drafter.max_k == 7
     alone = head("block", fuse=0)  # PARD: a model with masks
-    assert counted(alone, 4) == [(1, 5, 4)]
+    assert counted(alone, 4) == [(1, 8, 4)]
     assert alone.draws is Draws.MODEL
+
+
+def test_a_block_beside_the_targets_states_makes_keys_of_them_alone():
+    """DFlash: k + 1 states through fusion and keys, k + 1 places through the layers."""
+    made = card(architecture=architecture(fuse=3), family="dflash", drafts=Drafts(kind="block"))
+    drafter = drafter_of(made)
+    keys, block = drafter.runs(4)
+    assert (keys.does, keys.tokens, keys.outputs) == (Does.KEYS, 5, 0)
+    assert (block.does, block.tokens, block.outputs) == (Does.WHOLE, 5, 4)
+    assert (drafter.passes(4), drafter.runs(0)) == (1, ())
+    assert keys.model.architecture is not None
+    assert keys.model.architecture.key_params == 3 * 8 * 8 + 8 * 2 * 4
+    assert keys.model.active_params - block.model.active_params == 3 * 8 * 8
+
+
+def test_coupled_tokens_are_drawn_one_after_the_other():
+    """DSpark: a low-rank head for each token, within the pass."""
+    shape = architecture(fuse=3, markov=2)
+    drafter = drafter_of(card(architecture=shape, family="dspark", drafts=Drafts(kind="block")))
+    _, block, coupling = drafter.runs(4)
+    assert (coupling.does, coupling.count, coupling.tokens) == (Does.MORE, 4, 1)
+    assert coupling.model.active_params == 2 * 100
+    assert block.model.architecture is not None
+    assert block.model.architecture.markov is None
+    assert drafter.passes(4) == 1
 
 
 def test_lookups_carry_what_they_find():
     ngram = typed_drafter("ngram")
     assert ngram is not None
     assert (ngram.passes(4), ngram.verified(4), ngram.caches, ngram.adapts) == (0, 4, 0, True)
-    assert ngram.seeing(0.25, (0.2, 0.1)).verified(4) == 1.0
+    assert ngram.proposes(4, 0.25, (0.2, 0.1, 0.05, 0.01)) == 1.0
+    assert ngram.seeing((0.0, 0.25, 0.5)).verified(2) == 0.5
     suffix = typed_drafter("suffix")
     assert suffix is not None
     assert suffix.verified(3) == 3
-    assert suffix.seeing(0.5, (0.4, 0.3, 0.2)).verified(3) == pytest.approx(0.5 + 0.4 + 0.3)
-    assert suffix.seeing(0.5, (0.4, 0.3, 0.2)).verified(0) == 0
+    assert suffix.proposes(3, 0.5, (0.4, 0.3, 0.2)) == pytest.approx(0.5 + 0.4 + 0.3)
+    assert suffix.proposes(0, 0.5, ()) == 0
 
 
 def test_lookahead_carries_both_branches():

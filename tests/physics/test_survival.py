@@ -19,6 +19,7 @@ from specplan.domain.acceptance import (
 )
 from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.physics.survival import (
+    fires,
     known_contexts,
     rounds_for,
     survival,
@@ -101,14 +102,56 @@ def test_beyond_the_last_position_stands_the_decay():
     assert tail_of(known)[:2] == pytest.approx((0.8, 0.95), abs=1e-3)
     assert tail_of(Named("x", known)) == tail_of(known)
     assert tail_of(Alpha(0.5)) is None
-    rising = Conditional((0.9, 0.99, 1.0))  # a fit that rises stays at one
-    assert survival(rising, 30)[-1] == pytest.approx(0.9 * 0.99)
+    rising = Conditional((0.9, 0.99, 1.0))  # no rate passes one
+    assert (np.diff(survival(rising, 30)) <= 0).all()
 
 
 def test_a_burst_keeps_what_it_says():
     assert survival(Burst(0.2, 3.1), 4096).sum() == pytest.approx(0.2 * 3.1, rel=1e-9)
     assert survival(Burst(0.2, 0.0), 3).tolist() == [0, 0, 0]
-    assert (Burst(0.2, 3.1).fires, Alpha(0.3).fires) == (0.2, 1.0)
+    assert (fires(Burst(0.2, 3.1), 4), fires(Alpha(0.3), 4)) == (0.2, 1.0)
+
+
+def test_how_often_a_drafter_fires_depends_on_what_it_meets():
+    often, seldom = Burst(0.6, 2.0), Burst(0.2, 3.1)
+    table = ByContext(((1024.0, seldom), (4096.0, often)))
+    assert [fires(table, 4, c) for c in (10, 2048, 9e9)] == pytest.approx([0.2, 0.4, 0.6])
+    assert fires(Named("x", table), 4, 2048) == pytest.approx(0.4)
+    # Of requests half each: a round is the likelier one of theirs the fewer tokens it makes.
+    mix = Mixture(((1.0, seldom), (1.0, often)))
+    tokens = np.array([tokens_of(model, (4,))[0] for model in (seldom, often)])
+    shares = (1 / tokens) / (1 / tokens).sum()
+    assert fires(mix, 4) == pytest.approx(shares @ [0.2, 0.6])
+    assert fires(mix, 4) < 0.4
+
+
+def test_survival_between_measured_lengths_never_rises():
+    """A gap of one rate would end below the gain after it; it keeps above that."""
+    for points in (((1, 1.8), (3, 2.4), (4, 2.68)), ((1, 1.8), (3, 2.4), (5, 2.96))):
+        kept = survival(Lengths(points), 12)
+        assert (np.diff(kept) <= 0).all()
+        for k, tau in points:
+            assert 1 + kept[:k].sum() == pytest.approx(tau)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.floats(0, 1)), min_size=1, max_size=6),
+    st.integers(1, 40),
+)
+def test_any_measured_lengths_have_a_survival(gaps, k):
+    ends = np.cumsum([positions for positions, _ in gaps])
+    tau = 1 + np.cumsum([positions * gain for positions, gain in gaps])
+    kept = survival(Lengths(tuple(zip(ends.tolist(), tau.tolist(), strict=True))), k)
+    assert ((kept >= 0) & (kept <= 1)).all()
+    assert (np.diff(kept) <= 1e-12).all()
+
+
+def test_rates_that_rise_do_not_rise_beyond_what_was_measured():
+    rising = Lengths(((1, 1.5), (2, 2.1), (3, 2.6)))
+    fit = tail_of(rising)
+    kept = survival(rising, 30)
+    assert fit.ratio > 1
+    assert kept[10] / kept[9] == pytest.approx(min(1.0, fit.first * fit.ratio**2))
 
 
 def test_a_table_over_contexts_is_linear_in_their_logarithm():
