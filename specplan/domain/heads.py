@@ -24,7 +24,7 @@ STAGED: frozenset[Kind] = frozenset({"mlp-speculator"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts(Strict):
     """How a card drafts, and for which targets it was trained. `proposes` is the longest draft of
-    kinds that fix one; `modules` how many of the layers of its card it has, one for each position;
+    kinds that fix one; `modules` how many times it has what its card describes, once for each position;
     `trained_context` of the card is as far as the drafter was trained.
     """
 
