@@ -32,7 +32,9 @@ from specplan.units import parse_axis, parse_number
 from specplan.visible import visible
 
 UNCERTAIN = "+-"
+MOST_CONTEXT = 1e8
 FORMS = "0.7, 0.6,0.8, 0.5:0.95:0.05, 0.7+-0.05, KIND:FIGURES or a curve"
+APART = "repeat -a for each kind of acceptance"
 Curves = Callable[[str], Acceptance]
 
 
@@ -46,6 +48,13 @@ def acceptances(texts: Sequence[str], curves: Curves = no_curves) -> tuple[Accep
     return tuple(dict.fromkeys(model for text in texts for model in _models(text, curves)))
 
 
+def each_model(text: str) -> list[str]:
+    """The text of each model: a list of alphas or of curves apart, one with figures whole."""
+    kind, colon, _ = text.strip().partition(":")
+    whole = colon and kind in KINDS
+    return [text.strip()] if whole else [item.strip() for item in text.split(",")]
+
+
 def _models(text: str, curves: Curves) -> list[Acceptance]:
     kind, colon, rest = text.strip().partition(":")
     if colon and kind in KINDS:
@@ -55,8 +64,16 @@ def _models(text: str, curves: Curves) -> list[Acceptance]:
     if text.strip()[:1].isalpha():
         if colon and kind.replace("-", "").isalpha() and "/" not in kind:
             raise unknown("acceptance", kind, KINDS)
-        return [curves(item.strip()) for item in text.split(",")]
-    values = parse_axis(text)
+        names = [item.strip() for item in text.split(",")]
+        if any(not name[:1].isalpha() for name in names):
+            raise UsageError(f"'{visible(text, 60)}' mixes curves and alphas", hint=APART)
+        return [curves(name) for name in names]
+    try:
+        values = parse_axis(text)
+    except SpecplanError as error:
+        if any(letter.isalpha() for letter in text.replace("k", "").replace("e", "")):
+            error.expected, error.hint = FORMS, APART if "," in text else ""
+        raise
     if ":" not in text and len(values) > 1 and list(values) == sorted(values, reverse=True):
         raise _falling(text)
     return [Alpha(v) for v in values]
@@ -124,23 +141,39 @@ def _burst(text: str, _: Curves) -> Acceptance:
 
 
 def _parts(text: str, form: str, curves: Curves) -> list[tuple[str, Acceptance]]:
-    """What follows the last @ of each part, and the model before it."""
+    """What follows the last @ of each part, and the model before it; one may stand in brackets."""
     found = []
-    for item in text.split(";" if ";" in text else ","):
-        said, at = _two(item, "@", form)
-        models = _models(said, curves)
+    told = f"{form}; parts that hold commas are set apart by ;"
+    for item in _split(text):
+        said, at = _two(item, "@", told)
+        inner = said[1:-1] if said.startswith("(") and said.endswith(")") else said
+        models = _models(inner, curves)
         if len(models) != 1:
-            raise UsageError(f"'{visible(said, 60)}' is {len(models)} models", expected=form)
+            raise UsageError(f"'{visible(said, 60)}' is {len(models)} models", expected=told)
         found.append((at, models[0]))
     return found
+
+
+def _split(text: str) -> list[str]:
+    """The parts between semicolons, or commas where there is none; brackets hold theirs."""
+    depth, outer = 0, []
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if letter in ",;" and depth == 0:
+            outer.append((place, letter))
+    sign = ";" if any(letter == ";" for _, letter in outer) else ","
+    ends = [place for place, letter in outer if letter == sign]
+    starts = [0, *(place + 1 for place in ends)]
+    return [text[a:b] for a, b in zip(starts, [*ends, len(text)], strict=True)]
 
 
 def _by_context(text: str, curves: Curves) -> Acceptance:
     parts = []
     for at, model in _parts(text, "context:.8@2k,.6@32k", curves):
         (context,) = parse_axis(at, tokens=True) if ":" not in at and "," not in at else (-1.0,)
-        if context < 1:
-            raise UsageError(f"'{visible(at, 60)}' is no context", expected="tokens such as 2k")
+        if not 1 <= context <= MOST_CONTEXT:
+            expected = f"tokens such as 2k, at most {MOST_CONTEXT:,.0f}"
+            raise UsageError(f"'{visible(at, 60)}' is no context", expected=expected)
         parts.append((context, model))
     return ByContext(tuple(sorted(parts, key=lambda part: part[0])))
 

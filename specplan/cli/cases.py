@@ -12,6 +12,7 @@ from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.scenario import build
+from specplan.domain.acceptance import Alpha, Named
 from specplan.domain.curve import Curve
 from specplan.domain.drafters import plugged_drafter, typed_drafter
 from specplan.domain.engine import Engine
@@ -26,6 +27,7 @@ from specplan.rules.cards import check_card
 from specplan.rules.names import OVERRIDE
 from specplan.rules.plans import UNGUARDED
 
+ANY = Alpha(0.5)  # stands for a curve where its name alone is wanted
 _NEEDED = {
     "target": "a model such as llama-3-8b",
     "draft": "a model such as llama-3.2-1b, or ratio:0.05, free, none",
@@ -222,7 +224,8 @@ def _narrowed(
         if text is not None:
             where = document.where((*path, name))
             with placed(where):
-                items = tuple(frozenset(_ITEMS[name](item)) for item in grammar.names((text,)))
+                each = [text] if name == "acceptance" else grammar.names((text,))
+                items = tuple(frozenset(_ITEMS[name](item)) for item in each)
             yield name, Narrowed(text=text, where=where, items=items)
 
 
@@ -242,5 +245,6 @@ _ITEMS: dict[str, Callable[[str], tuple[Value, ...]]] = {
     "tp": lambda item: grammar.whole_axis((item,)),
     "batch": lambda item: grammar.batches((item,)),
     "context": lambda item: grammar.contexts((item,)),
+    "acceptance": lambda item: tuple(map(str, acceptances((item,), lambda text: Named(text, ANY)))),
     "alpha": lambda item: tuple(a.iid for a in acceptances((item,)) if a.iid is not None),
 }

@@ -81,7 +81,10 @@ Nodes = Annotated[
 Depth = Annotated[
     int | None,
     typer.Option(
-        "--depth", metavar="N", help="Most levels below the root; 16.", parser=whole("--depth")
+        "--depth",
+        metavar="N",
+        help="Most levels, the root's included; 17.",
+        parser=whole("--depth"),
     ),
 ]
 Topk = Annotated[

@@ -225,7 +225,7 @@ def _probability(value: float, what: str) -> None:
     if not (math.isfinite(value) and 0 <= value <= 1):
         percent = 10 <= value <= 100
         hint = f"{value:g} % is {value / 100:g}" if percent else ""
-        raise UsageError(f"{what} {value:g} is no probability", expected="0..1", hint=hint)
+        raise UsageError(f"{what} {figure(value)} is no probability", expected="0..1", hint=hint)
 
 
 def _rates(rates: Sequence[float], kind: str) -> None:

@@ -55,7 +55,9 @@ class Mixture(Acceptance):
         _parts(self.parts, "share")
         for share, _ in self.parts:
             if not (math.isfinite(share) and 0 < share <= 1e9):
-                raise UsageError(f"share {share:g} of the requests", expected="more than 0")
+                raise UsageError(
+                    f"share {share:g} of the requests", expected="more than 0, at most 1e9"
+                )
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -91,6 +93,10 @@ def _least(models: Iterable[Acceptance]) -> int | None:
 
 
 def _qualified(pairs: Iterable[tuple[Acceptance, str]]) -> str:
-    said = [(str(model), at) for model, at in pairs]
+    """The parts with what they are qualified by; those of several parts themselves in brackets."""
+    said = [
+        (f"({model})" if isinstance(model, ByContext | Mixture) else str(model), at)
+        for model, at in pairs
+    ]
     apart = ";" if any("," in model for model, _ in said) else ","
     return apart.join(f"{model}@{at}" for model, at in said)

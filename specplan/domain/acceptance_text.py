@@ -75,7 +75,13 @@ def _by_context(said: Mapping[str, object]) -> str:
     table = said["context"]
     if not isinstance(table, Mapping):
         raise UsageError("context is no mapping", expected="acceptance by tokens: {2k: 0.8}")
-    return "context:" + ";".join(f"{acceptance_text(of)}@{at}" for at, of in table.items())
+    return "context:" + ";".join(f"{_inner(of)}@{at}" for at, of in table.items())
+
+
+def _inner(value: object) -> str:
+    """The text of a part; one that has parts itself in brackets."""
+    text = acceptance_text(value)
+    return f"({text})" if text.startswith(("context:", "mixture:")) else text
 
 
 def _mixture(said: Mapping[str, object]) -> str:
@@ -87,7 +93,7 @@ def _mixture(said: Mapping[str, object]) -> str:
         rest = {key: value for key, value in part.items() if key != "share"}
         if "share" not in part:
             raise UsageError("a part of a mixture without share", expected="{share: 0.7, ...}")
-        texts.append(f"{_mapping(rest)}@{_number('share', part['share'])}")
+        texts.append(f"{_inner(rest)}@{_number('share', part['share'])}")
     return "mixture:" + ";".join(texts)
 
 

@@ -248,7 +248,8 @@ PLUGINS = "specplan.drafters"
 def typed_drafter(text: str) -> Drafter | None:
     """The drafter of KIND or KIND:ARGUMENT; None for what may be a card's name."""
     kind, _, argument = text.partition(":")
-    return DRAFTERS[kind](argument) if kind in DRAFTERS else None
+    make = DRAFTERS.get(kind.lower())
+    return make(argument) if make else None
 
 
 def plugged_drafter(text: str) -> Drafter | None:

@@ -24,8 +24,8 @@ STAGED: frozenset[Kind] = frozenset({"mlp-speculator"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts(Strict):
     """How a card drafts, and for which targets it was trained. `proposes` is the longest draft of
-    kinds that fix one; `modules` how many times it has what its card describes, once for each position;
-    `trained_context` of the card is as far as the drafter was trained.
+    kinds that fix one; `modules` how many times it has what its card describes, once for each
+    position; `trained_context` of the card is as far as the drafter was trained.
     """
 
     kind: Kind

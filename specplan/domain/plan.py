@@ -83,6 +83,7 @@ class At(Strict):
     batch: AxisItem | None = None
     context: AxisItem | None = None
     alpha: AxisItem | None = None
+    acceptance: AcceptanceItem | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

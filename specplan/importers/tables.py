@@ -83,7 +83,12 @@ def _rows(data: dict[str, object], name: str, path: Path, *, logits: bool) -> li
     if len(rows) > MAX_POSITIONS:
         what = f"{name} has {len(rows)} positions"
         raise InputError(what, where=place(path), expected=f"at most {MAX_POSITIONS}")
-    return [_row(row, f"{name}[{i}]", path, logits=logits) for i, row in enumerate(rows)]
+    read = [_row(row, f"{name}[{i}]", path, logits=logits) for i, row in enumerate(rows)]
+    for i, row in enumerate(read):
+        if len(row) != len(read[0]):
+            what = f"{name}[{i}] has {len(row)} values"
+            raise InputError(what, where=place(path), expected=f"{len(read[0])}, as {name}[0]")
+    return read
 
 
 def _row(row: object, name: str, path: Path, *, logits: bool) -> Row:

@@ -28,7 +28,7 @@ from specplan.questions.trees_weighed import (
 )
 
 LARGEST_BUDGET = 64  # nodes up to which every budget is tried where none is given
-DEEPEST_TRIED = 16  # levels where no depth is given: as long as the chains of best-k
+DEEPEST_TRIED = 16  # levels below the root where no depth is given: the chains of best-k
 MOST_WORKLOADS = 1_000
 
 # Pairs of a top-k tree and a chain that verified as many tokens (6 or 8 a sequence, at batch 1 and
@@ -56,9 +56,9 @@ class Asked:
                 f"draft {setup.draft.label} has tokens of its own verified, and drafts no tree",
                 hint="name another drafter",
             )
-        depth = DEEPEST_TRIED if self.depth is None else self.depth
+        depth = DEEPEST_TRIED if self.depth is None else self.depth - 1
         if longest is not None:
-            wanted = max(self.depth or 0, len(self.shape.widths) if self.shape else 0)
+            wanted = max((self.depth or 1) - 1, len(self.shape.widths) if self.shape else 0)
             if wanted > longest:
                 what = f"draft {setup.draft.label} cannot propose {wanted} levels"
                 raise UsageError(what, expected=f"at most {longest}")
@@ -82,11 +82,12 @@ def best_tree(
     `ranks` say how often the first, second, ... child of a node is kept, by level if that differs
     (`specplan.domain.tree.by_rank`); the scenario's own acceptance is not used. A budget counts the
     root, at most 256; where none is given, all up to 64 are tried. To draft nothing is always
-    tried. `depth` are levels below the root, at most 64 (16 if absent), `topk` the most children
-    of a node. `shape` is a tree to judge, such as "eagle:5,4,8" (`physics.tree_shapes.SHAPES`).
+    tried. `depth` counts levels, the root's included, 2 to 65 (17 if absent); `topk` is the most
+    children of a node. `shape` is a tree to judge, such as "eagle:5,4,8"
+    (`physics.tree_shapes.SHAPES`).
 
-    Each level below the root costs a draft pass and the root none: it is the token already known.
-    The search published with Sequoia charges it too; `reference_speedup` is by its count.
+    A tree of depth l costs l - 1 draft passes: the root is the token already known. The search
+    published with Sequoia charges l; `reference_speedup` is by its count.
     """
     refuse_mix(scenario, "best-tree")
     asked = _asked(by_rank(ranks), nodes, depth, topk, shape)
@@ -132,7 +133,7 @@ def _asked(
 ) -> Asked:
     """The question, its figures within their limits."""
     limits = [("nodes", budget, 1, MOST_NODES) for budget in nodes]
-    limits += [("depth", depth, 1, DEEPEST)] if depth is not None else []
+    limits += [("depth", depth, 2, DEEPEST + 1)] if depth is not None else []
     limits += [("topk", topk, 1, MOST_NODES)] if topk is not None else []
     for name, value, low, high in limits:
         if value not in range(low, high + 1):

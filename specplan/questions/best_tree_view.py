@@ -74,7 +74,7 @@ def _title(value: BestTree) -> str:
     if value.choice.nodes == 1:
         return "No tree pays" if value.best_chain.speedup > 1 else "Plain decoding is best"
     if value.is_chain:
-        return f"A chain of k = {value.choice.depth}: {times(value.choice.speedup)}"
+        return f"A chain of k = {value.choice.depth - 1}: {times(value.choice.speedup)}"
     return f"Tree of {value.choice.nodes}, {value.choice.depth} deep: {times(value.choice.speedup)}"
 
 
@@ -98,7 +98,7 @@ def _facts(value: BestTree) -> list[tuple[str, str]]:
             ("draft", _passes_words(value)),
             (
                 "",
-                "none for the root; with one, as Sequoia's search has it: "
+                "depth l, l - 1 passes; with l, as Sequoia's search has it: "
                 f"{times(choice.reference_speedup)}",
             ),
             ("verify", f"{percent(share, 0)} of the round, by {choice.verify_bound_by}"),
@@ -120,6 +120,8 @@ def _passes_words(value: BestTree) -> str:
     runs = [(width, len(list(alike))) for width, alike in groupby(value.pass_tokens)]
     tokens = ", ".join(f"{width} x{n}" if n > 1 else str(width) for width, n in runs)
     passes = f"{value.choice.draft_passes} pass{'es' if value.choice.draft_passes > 1 else ''}"
+    if not value.choice.draft_passes:
+        return "no pass"
     if value.choice.widest_pass == 1:
         return f"{passes} of one token a sequence"
     if len(tokens) > ROOM:
@@ -137,7 +139,7 @@ def _tree_words(value: BestTree, other: Weighed) -> str:
 def _chain_words(value: BestTree, chain: Weighed) -> str:
     if chain.nodes == 1:
         return "none: nothing drafts"
-    return f"k={chain.depth}: {times(chain.speedup)}; {_lead(value, chain)}"
+    return f"k={chain.depth - 1}: {times(chain.speedup)}; {_lead(value, chain)}"
 
 
 def _lead(value: BestTree, other: Weighed) -> str:
@@ -156,16 +158,16 @@ def _verdict(value: BestTree) -> str:
     chain, lead = value.best_chain, value.lead_over_best_chain
     loses = value.choice.nodes == 1 or value.choice.speedup <= 1
     if loses and chain.speedup > 1:
-        return f"No tree, but a chain pays: draft k={chain.depth} in a row."
+        return f"No tree, but a chain pays: draft k={chain.depth - 1} in a row."
     if loses:
         return "Neither this tree nor a chain pays here: decode without drafts."
     if lead < -SAME:
-        return f"A chain is faster: draft k={chain.depth} in a row, without a tree."
+        return f"A chain is faster: draft k={chain.depth - 1} in a row, without a tree."
     if lead < SAME or value.is_chain:
-        return f"A chain does as well: draft k={chain.depth} in a row, without a tree."
+        return f"A chain does as well: draft k={chain.depth - 1} in a row, without a tree."
     return (
-        f"On paper the tree leads by {percent(lead)}. {_measured(value)}: measure k={chain.depth} "
-        "first."
+        f"On paper the tree leads by {percent(lead)}. {_measured(value)}: measure "
+        f"k={chain.depth - 1} first."
     )
 
 

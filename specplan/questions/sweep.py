@@ -186,8 +186,10 @@ def _view(scenario: Scenario, drafting: tuple[Drafting, ...]) -> View:
         fixed.append(f"batch {scenario.batch[0]:,.0f}")
     if len(scenario.context) == 1:
         fixed.append(f"context {tokens_words(scenario.context)}")
+    apart: list[str] = []
     if len(scenario.acceptance) == 1:
-        fixed.append(f"acceptance {scenario.acceptance[0]}")
+        one = f"acceptance {scenario.acceptance[0]}"
+        (fixed if scenario.all_iid else apart).append(one)
     if len(scenario.setups) > 1:
         fixed.append(dtype_words(scenario.setups[0]))
     caption = ", ".join((setups_caption(scenario), *fixed))
@@ -201,7 +203,9 @@ def _view(scenario: Scenario, drafting: tuple[Drafting, ...]) -> View:
         misfit="fits",
     )
     told = Lines(tuple(_told(scenario.setups, drafting)))
-    return View(title="Speedup over plain decoding", caption=(caption,), sections=(pivot, told))
+    return View(
+        title="Speedup over plain decoding", caption=(caption, *apart), sections=(pivot, told)
+    )
 
 
 def _told(setups: tuple[Setup, ...], drafting: tuple[Drafting, ...]) -> Iterator[str]:

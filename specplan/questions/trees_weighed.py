@@ -19,8 +19,8 @@ from specplan.questions.memory import MemoryBill
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """One tree or chain and its round. `nodes` are verified, the root included; `depth` levels lie
-    below the root. `reference_speedup` charges the root a draft pass, as the search published with
+    """One tree or chain and its round. `nodes` are verified, and `depth` counts levels, both with
+    the root. `reference_speedup` charges the root a draft pass, as the search published with
     Sequoia does; a round has one pass a level, for the root is known.
     """
 
@@ -167,7 +167,7 @@ def found_in(all_of: Grove, timing: TreeTiming) -> Found:
         return Weighed(
             label=shape.label,
             nodes=shape.tree.nodes,
-            depth=shape.tree.depth,
+            depth=shape.tree.depth + 1,
             draft_passes=passes,
             widest_pass=max(shape.widths[:passes], default=0),
             tokens_per_round=tokens,

@@ -213,3 +213,63 @@ def test_every_kind_is_in_the_help(capsys):
     said = answered(capsys, ["best-k", "--help"])
     assert [kind for kind in KINDS if f"{kind}:" not in said.out.replace("\n", " ")] == []
     assert Path  # the plans above are real files
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "mixture": [
+                {"share": 0.5, "context": {"2k": 0.8, "32k": 0.6}},
+                {"share": 1, "alpha": 0.2},
+            ]
+        },
+        {"context": {"2k": {"mixture": [{"share": 1, "alpha": 0.8}]}, "8k": {"decay": [0.8, 0.9]}}},
+    ],
+)
+def test_parts_may_have_parts(value):
+    text = acceptance_text(value)
+    (model,) = acceptances((text,))
+    assert list(acceptances((str(model),))) == [model]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["conditional:.6,.6"],
+        ["unconditional:.5,.4"],
+        ["decay:.82,.95"],
+        ["length:1.8@1,2.4@2"],
+        ["context:.8@2k,.6@32k"],
+        ["mixture:conditional:.8,.7@.5;.5@.5"],
+        ["0.6,0.8", "burst:.2@3.1"],
+        ["0.7+-0.05"],
+    ],
+)
+def test_init_writes_any_acceptance_and_check_reads_it(tmp_path, capsys, flags):
+    plan = tmp_path / "plan.yaml"
+    words = [word for flag in flags for word in ("-a", flag)]
+    made = ["init", str(plan), *BEST[1:7], *words, "-b", "1,16", "-q"]
+    assert answered(capsys, made).code == 0
+    said = answered(capsys, ["check", str(plan), "-f", "json"])
+    assert said.code == 0, said.out
+    assert json.loads(said.out)["answer"]["fail"] == 0
+
+
+def test_a_plan_says_which_acceptance_an_expectation_is_about(tmp_path, capsys):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "schema: plan/1\ntarget: llama-3-8b\ndraft: llama-3.2-1b\nhardware: h100-sxm\n"
+        'workload: {alpha: ["conditional:.8,.7", "0.3"]}\n'
+        "expect:\n  - at: {acceptance: {conditional: [0.8, 0.7]}}\n    min_speedup: 1.5\n",
+        encoding="utf-8",
+    )
+    said = json.loads(answered(capsys, ["check", str(plan), "-f", "json"]).out)
+    assert (said["answer"]["fail"], said["answer"]["unsure"]) == (0, 1)
+
+
+def test_what_lies_beside_a_mistake_is_told(capsys):
+    said = answered(capsys, [*BEST, "-a", "0.7,conditional:.8,.7"])
+    assert (said.code, "repeat -a for each" in said.err) == (2, True)
+    said = answered(capsys, [*BEST, "-a", "mixture:conditional:.8,.7@0.5,.5@0.5"])
+    assert (said.code, "parts that hold commas are set apart by ;" in said.err) == (2, True)

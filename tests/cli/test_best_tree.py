@@ -16,7 +16,7 @@ def test_a_page(capsys):
     said = answered(capsys, [*ASKED, "-b", "8", "--nodes", "8", "-q"])
     assert (said.code, said.err) == (0, "")
     lines = said.out.splitlines()
-    assert lines[0].startswith("Tree of 8, 2 deep: ")
+    assert lines[0].startswith("Tree of 8, 3 deep: ")
     assert lines[0].endswith("ideal roofline: an upper bound")
     assert "batch 8, context 2,048, ranks 0.6 0.2 0.1" in lines
     start = next(number for number, line in enumerate(lines) if line.startswith("o--"))
@@ -26,7 +26,7 @@ def test_a_page(capsys):
 
 
 def test_levels_are_repeated_or_separated(capsys):
-    words = [*ASKED, "--nodes", "4,8", "--depth", "3", "-q", "-f", "json"]
+    words = [*ASKED, "--nodes", "4,8", "--depth", "4", "-q", "-f", "json"]
     repeated = json.loads(answered(capsys, [*words, "--ranks", ".5,.1"]).out)
     words[words.index(".6,.2,.1")] = ".6,.2,.1;.5,.1"
     separated = json.loads(answered(capsys, words).out)
@@ -34,7 +34,7 @@ def test_levels_are_repeated_or_separated(capsys):
     assert repeated["answer"]["ranks"] == [[0.6, 0.2, 0.1], [0.5, 0.1]]
     inputs = {name: given["value"] for name, given in repeated["inputs"].items()}
     assert inputs["ranks"] == "0.6,0.2,0.1;0.5,0.1"
-    assert (inputs["nodes"], inputs["depth"]) == ("4,8", 3)
+    assert (inputs["nodes"], inputs["depth"]) == ("4,8", 4)
     assert not {"acceptance", "k", "shape", "topk"} & set(inputs)
 
 
@@ -103,7 +103,7 @@ def test_a_drawing_in_markdown_is_a_block_of_code(capsys):
         ("--ranks .6 --nodes 1.5", "--nodes: '1.5' is a fraction; expected a whole number"),
         ("--ranks .6 --nodes 999", "nodes 999 is out of range; expected 1 to 256"),
         ("--ranks .6 --depth x", "--depth: 'x' is not a number"),
-        ("--ranks .6 --depth 65", "depth 65 is out of range; expected 1 to 64"),
+        ("--ranks .6 --depth 66", "depth 66 is out of range; expected 2 to 65"),
         ("--ranks .6 --topk 0", "topk 0 is out of range; expected 1 to 256"),
     ],
 )
@@ -117,3 +117,15 @@ def test_all_that_is_needed_is_said_at_once(capsys):
     line = one_line(answered(capsys, ["best-tree"]))
     assert line.startswith("--target: which model is to be sped up?")
     assert line.endswith("; also needed: --draft, --hardware, --ranks")
+
+
+def test_the_reference_as_it_is_published(capsys):
+    """Per-rank acceptance of the search published with Sequoia (32 ranks), depth up to 10."""
+    counts = "423 72 38 15 13 10 3 2 8 3 5 3 4 2 1 2 1 2 0 2 2 2 0 1 0 1 0 0 0 1 1 1"
+    ranks = ",".join(str(int(n) / 667) for n in counts.split())
+    words = ["best-tree", "-t", "llama-3.1-8b", "-d", "free", "-g", "h100", "--ranks", ranks]
+    said = answered(capsys, [*words, "--depth", "10", "--nodes", "8,16,32,64", "-q", "-f", "json"])
+    rows = {r["nodes"]: r for r in json.loads(said.out)["rows"] if r["kind"] == "tree"}
+    found = [round(rows[n]["tokens_per_round"], 4) for n in (8, 16, 32, 64)]
+    assert found == [2.7322, 3.1303, 3.5007, 3.8523]
+    assert rows[64]["depth"] == 10

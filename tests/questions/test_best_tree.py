@@ -34,7 +34,7 @@ def said(answer) -> str:
 def test_one_budget_by_hand():
     answer = asked(nodes=[4])
     value, choice = answer.value, answer.value.choice
-    assert (choice.nodes, choice.depth, choice.draft_passes, choice.widest_pass) == (4, 2, 2, 1)
+    assert (choice.nodes, choice.depth, choice.draft_passes, choice.widest_pass) == (4, 3, 2, 1)
     expected = {
         "tokens_per_round": 2.16,
         "draft_s": 0.42e-3,
@@ -49,21 +49,21 @@ def test_one_budget_by_hand():
     assert (value.child_ranks, value.pass_tokens) == ((0, 1, 2, 1), (1, 1))
     assert value.plain_tpot_s == pytest.approx(2.1e-3)
     assert value.equal_nodes_chain.speedup == pytest.approx(CHAIN, rel=1e-12)
-    assert (value.best_chain.depth, value.best_chain.speedup) == (3, pytest.approx(CHAIN))
+    assert (value.best_chain.depth, value.best_chain.speedup) == (4, pytest.approx(CHAIN))
     assert value.lead_over_best_chain == pytest.approx(FOUR / CHAIN - 1)
     assert value.lead_over_equal_nodes_chain == value.lead_over_best_chain
     assert (value.measured_chain_wins, value.measured_pairs) == (152, 176)
     assert (value.is_chain, value.asked_about, value.fits, answer.ok) == (False, None, True, True)
-    assert answer.view.title == "Tree of 4, 2 deep: 1.80x"
+    assert answer.view.title == "Tree of 4, 3 deep: 1.80x"
 
 
 def test_the_rows_are_the_budgets_and_the_chains():
     rows = list(asked(nodes=[4, 2]).table.records())
     assert [(r["kind"], r["budget"], r["nodes"], r["depth"], r["best"]) for r in rows] == [
-        ("tree", 1, 1, 0, False),
-        ("tree", 2, 2, 1, False),
-        ("tree", 4, 4, 2, True),
-        ("chain", None, 4, 3, False),
+        ("tree", 1, 1, 1, False),
+        ("tree", 2, 2, 2, False),
+        ("tree", 4, 4, 3, True),
+        ("chain", None, 4, 4, False),
     ]
     assert [row["speedup"] for row in rows] == pytest.approx([1, 1.6 / 1.1, FOUR, CHAIN])
     assert [row["chain_speedup"] for row in rows] == pytest.approx([1, 1.6 / 1.1, CHAIN, CHAIN])
@@ -108,18 +108,18 @@ def test_several_workloads_have_a_row_each():
 
 def test_levels_may_differ():
     # A second level that keeps half as often: .6 + .3 + .2 + .06 below the root.
-    answer = asked(ranks=by_rank(".6,.2;.3"), nodes=[4], depth=2)
+    answer = asked(ranks=by_rank(".6,.2;.3"), nodes=[4], depth=3)
     assert answer.value.choice.tokens_per_round == pytest.approx(1 + 0.6 + 0.2 + 0.18)
     assert answer.value.ranks == ((0.6, 0.2), (0.3,))
 
 
-@pytest.mark.parametrize(("option", "depth", "wide"), [("depth", 1, 3), ("topk", 3, 1)])
+@pytest.mark.parametrize(("option", "depth", "wide"), [({"depth": 2}, 1, 3), ({"topk": 1}, 3, 1)])
 def test_limits_hold(option, depth, wide):
-    value = asked(nodes=[4], **{option: 1}).value
+    value = asked(nodes=[4], **option).value
     tree = Tree(value.parents, value.child_ranks)
     assert tree.depth == depth
     assert max(map(len, tree.children)) == wide
-    assert value.is_chain == (option == "topk")
+    assert value.is_chain == ("topk" in option)
 
 
 def test_a_tree_that_is_a_chain_says_so():
@@ -139,7 +139,7 @@ def test_a_lead_on_paper_is_told_with_what_was_measured():
         "the chain won 152 (SpecBundle, 6 and 8 tokens, batch 1 and 8): measure k=3 first" in text
     )
     assert "draft: 2 passes of one token a sequence" in text
-    assert "none for the root; with one, as Sequoia's search has it: 1.66x" in text
+    assert "depth l, l - 1 passes; with l, as Sequoia's search has it: 1.66x" in text
     assert "best chain: k=3: 1.67x; the tree is 7.5 % faster" in text
     assert "same width" not in text  # it is the best chain
 
@@ -262,11 +262,11 @@ def test_heads_reach_as_far_as_they_are_many():
     scene = worlds.scenario(TENTH)
     heads = replace(scene, setups=(replace(scene.setups[0], draft=Short(0.1)),), acceptance=())
     value = best_tree(heads, RANKS).value
-    assert (value.choice.depth, value.choice.draft_passes, value.pass_tokens) == (3, 1, (1,))
+    assert (value.choice.depth, value.choice.draft_passes, value.pass_tokens) == (4, 1, (1,))
     assert value.choice.draft_s == pytest.approx(0.21e-3)
-    assert value.best_chain.depth == 3
+    assert value.best_chain.depth == 4
     assert value.equal_nodes_chain is None  # so many heads there are not
-    for option in ({"depth": 4}, {"shape": "chain:4"}):
+    for option in ({"depth": 5}, {"shape": "chain:4"}):
         with pytest.raises(UsageError, match="cannot propose 4 levels; expected at most 3"):
             best_tree(heads, RANKS, **option)
 
@@ -277,7 +277,7 @@ def test_heads_reach_as_far_as_they_are_many():
         ({"nodes": [0]}, "nodes 0 is out of range; expected 1 to 256"),
         ({"nodes": [4, 300]}, "nodes 300 is out of range"),
         ({"nodes": [2.5]}, "nodes 2.5 is out of range"),
-        ({"depth": 0}, "depth 0 is out of range; expected 1 to 64"),
+        ({"depth": 1}, "depth 1 is out of range; expected 2 to 65"),
         ({"topk": 0}, "topk 0 is out of range; expected 1 to 256"),
         ({"ranks": [0.7, 0.6]}, "add up to 1.3"),
         ({"shape": "eagl:1"}, "did you mean 'eagle'"),
@@ -309,8 +309,8 @@ def test_from_python_no_acceptance_is_needed():
         batch=8,
         needs=("target", "draft", "hardware"),
     )
-    one = specplan.best_tree(scene, [0.6, 0.2], nodes=range(2, 9), depth=4).value
-    two = specplan.best_tree(scene, ".6,.2", nodes=[2, 3, 4, 5, 6, 7, 8], depth=4).value
+    one = specplan.best_tree(scene, [0.6, 0.2], nodes=range(2, 9), depth=5).value
+    two = specplan.best_tree(scene, ".6,.2", nodes=[2, 3, 4, 5, 6, 7, 8], depth=5).value
     assert one == two
     assert one.choice.speedup > one.best_chain.speedup
 
