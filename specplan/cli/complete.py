@@ -13,6 +13,7 @@ import typer
 
 from specplan.errors import SpecplanError
 
+COMPARE_SORTS = ("speedup", "tpot", "throughput", "cost", "memory", "tokens")
 OBJECTIVES = ("latency", "throughput", "cost")
 BUGS = (
     "resample-from-target",

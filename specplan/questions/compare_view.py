@@ -1,0 +1,222 @@
+"""How a comparison is told: the winner first, then a line a candidate, then who is none and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from specplan.domain.answer import Lines, Rows, Section, View
+from specplan.domain.scenario import Scenario
+from specplan.questions.common import times
+from specplan.questions.compare_entry import SORTS, Entry
+from specplan.units import people
+
+if TYPE_CHECKING:
+    from specplan.questions.compare import Comparison
+
+AXES: dict[str, tuple[str, ...]] = {
+    "target": (),
+    "hardware": (),
+    "tp": (),
+    "served_by": (),
+    "attention_dp": (),
+    "ep": (),
+    "dtype": ("target",),
+    "kv_dtype": (),
+    "draft_tp": ("target", "draft", "hardware", "tp"),
+    "draft_dtype": ("target", "draft"),
+}
+"""What else may tell candidates apart, and what each follows from unless it was asked for."""
+FIGURES = (
+    *("k", "speedup", "tokens_per_round", "tpot_s", "tokens_per_s_per_gpu"),
+    *("usd_per_million_tokens", "draft_weights_bytes", "draft_kv_bytes_per_sequence"),
+    *("largest_batch", "sequences_lost", "largest_tokens_per_s_per_gpu", "throughput"),
+)
+SPARED = ("tokens_per_round", "largest_batch")  # where names leave no room for all of them
+LOSING = (("speedup", "forgone"), ("throughput", "fewer"))
+ROOM = 30  # columns that names may take before figures are spared
+MOST_TOLD = 4  # reasons of memory that are told one by one
+
+
+def page(value: Comparison, entries: Sequence[Entry], scenario: Scenario) -> View:
+    """The page of entries in order: those compared, then those that are not."""
+    compared = [entry for entry in entries if entry.compared]
+    left = [entry for entry in entries if not entry.compared]
+    several = ["draft", *(name for name in AXES if _differs(entries, name))]
+    return View(
+        title=_verdict(value, several, drafted=any(not entry.plain for entry in compared)),
+        caption=tuple(_caption(entries, scenario)),
+        sections=(
+            *_rows(value, compared, several),
+            *_legend(value, compared),
+            *_left(left, entries),
+        ),
+    )
+
+
+def _differs(entries: Sequence[Entry], name: str) -> bool:
+    """Whether candidates that agree in what it follows from differ in it."""
+    found: dict[tuple[object, ...], set[object]] = {}
+    for entry in entries:
+        value = getattr(entry, name)
+        if value is not None and not (name.startswith("draft") and not entry.draft_weights_bytes):
+            found.setdefault(tuple(getattr(entry, n) for n in AXES[name]), set()).add(value)
+    return any(len(values) > 1 for values in found.values())
+
+
+def _verdict(value: Comparison, several: Sequence[str], *, drafted: bool) -> str:
+    best = value.best
+    if best is None:
+        return "Nothing fits in memory"
+    where = f" on {_place(best)}" if {"hardware", "tp"}.intersection(several) else ""
+    who = f"{best.draft}{where}"
+    if best.plain and value.sort == "speedup":
+        return f"Plain decoding is best{where}" if drafted else "No drafter is compared"
+    told = {
+        "speedup": f"{times(best.speedup or 0)} at k = {best.k}",
+        "tpot": f"{people(best.tpot_s or 0, 's')} a token",
+        "throughput": f"{best.largest_tokens_per_s_per_gpu:,.0f} tok/s a GPU",
+        "cost": f"{best.usd_per_million_tokens or 0:.2f} USD per million tokens",
+        "memory": f"{people(best.draft_bytes or 0, 'B')} a GPU",
+        "tokens": f"{best.tokens_per_round:.2f} tokens a round",
+    }
+    return f"{who}: {told[value.sort]}"
+
+
+def _place(entry: Entry) -> str:
+    return entry.hardware if entry.tp == 1 else f"{entry.tp}x {entry.hardware}"
+
+
+def _caption(entries: Sequence[Entry], scenario: Scenario) -> Iterator[str]:
+    """What all candidates share."""
+    first = entries[0]
+
+    def one(name: str) -> bool:
+        return len({getattr(entry, name) for entry in entries}) == 1
+
+    what = [first.target] if one("target") else []
+    if one("hardware"):
+        what.append(f"on {_place(first) if one('tp') else first.hardware}")
+    elif one("tp") and first.tp > 1:
+        what.append(f"at tp {first.tp}")
+    if one("served_by") and first.engine != "roofline":
+        what.append(f"under {first.served_by}")
+    dtypes = {entry.dtype for entry in entries} - {None}
+    words = [" ".join(what), *(dtypes if len(dtypes) == 1 else ())]
+    yield ", ".join(filter(None, map(str, words)))
+    given = dict.fromkeys(e.acceptance for e in entries if e.acceptance is not None)
+    shared = f", acceptance {next(iter(given))}" if len(given) == 1 else ""
+    yield (
+        f"batch {scenario.batch[0]:,.0f}, context {people(scenario.context[0], 'tokens')}{shared}"
+    )
+
+
+def _rows(
+    value: Comparison, compared: Sequence[Entry], several: Sequence[str]
+) -> Iterator[Section]:
+    if not compared:
+        return
+    by = SORTS[value.sort].columns[0]
+    shown = [entry for entry in compared if entry.shown]
+    spared = SPARED if _width(shown, several) > ROOM else ()
+    figures = [name for name in FIGURES if name == by or (name not in spared and _any(shown, name))]
+    if by not in figures:
+        figures.insert(2, by)
+    more = [name for name in ("acceptance", "basis", "band") if _varies(shown, name)]
+    yield Rows(
+        columns=(*several, *figures, *more),
+        where="shown",
+        mark="best",
+        marked=by,
+        losing=LOSING,
+        heads=len(several),
+    )
+    if len(shown) < len(compared):
+        every = len(compared)
+        yield Lines((f"{len(shown)} of {every:,} candidates; --top {every} or -f json shows all",))
+
+
+def _width(entries: Sequence[Entry], names: Sequence[str]) -> int:
+    """Columns that the names of candidates take."""
+    return sum(2 + max(len(str(getattr(entry, name))) for entry in entries) for name in names)
+
+
+def _any(entries: Sequence[Entry], name: str) -> bool:
+    return any(getattr(entry, name) is not None for entry in entries)
+
+
+def _varies(compared: Sequence[Entry], name: str) -> bool:
+    return len({getattr(entry, name) for entry in compared if not entry.plain}) > 1
+
+
+def _legend(value: Comparison, compared: Sequence[Entry]) -> Iterator[Section]:
+    """What the marks and the last columns mean."""
+    shown = [entry for entry in compared if entry.shown]
+    if not shown:
+        return
+    marks = [f"* best by {value.sort}"] if any(entry.best for entry in shown) else []
+    if any(entry.forgone or entry.fewer for entry in shown):
+        marks.append("! plain decoding is as good or better")
+    full = (
+        "full: each at its own largest batch with this k, and that over plain decoding at its own"
+    )
+    yield Lines(("   ".join(marks), full) if marks else (full,))
+
+
+def _left(left: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[Section]:
+    """Who is not compared: what has one reason together, and what is only too large by place."""
+    large = [entry for entry in left if entry.fits is False]
+    if len(large) <= MOST_TOLD:
+        large = []
+    others = [entry for entry in left if entry not in large]
+    told = [*_reasons(others, entries), *_too_large(large, entries)]
+    if told:
+        yield Lines(("Not compared:", *told), wrap=True)
+
+
+def _reasons(left: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[str]:
+    """Each reason once, after the drafters and places that it holds for."""
+    targets = {entry.target for entry in entries}
+    places = {_served(entry, entries) for entry in entries}
+    groups: dict[tuple[str, str, str], dict[str, None]] = {}
+    for entry in left:
+        target = f" for {entry.target}" if len(targets) > 1 else ""
+        key = (f"{entry.draft}{target}", entry.target, entry.reason or "")
+        groups.setdefault(key, {})[_served(entry, entries)] = None
+    for (who, _, reason), here in groups.items():
+        where = "" if len(here) == len(places) else f" on {', '.join(here)}"
+        said = reason.startswith(f"{who} ") and not where
+        yield reason if said else f"{who}{where}: {reason}"
+
+
+def _too_large(large: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[str]:
+    """Places without memory for the target, and those without memory for some drafters."""
+    whole: dict[str, str] = {}
+    some: dict[str, dict[str, None]] = {}
+    several = len({entry.target for entry in entries}) > 1
+
+    def where(entry: Entry) -> str:
+        place = _served(entry, entries)
+        return f"{entry.target} on {place}" if several else place
+
+    plain = {where(entry) for entry in large if entry.plain}
+    for entry in large:
+        place = where(entry)
+        if entry.plain:
+            most = entry.largest_batch_plain
+            fit = f" ({most:,} sequences fit)" if most else ""
+            whole[place] = f"{people(entry.shortfall_bytes or 0, 'B')}{fit}"
+        elif place not in plain:
+            some.setdefault(place, {})[entry.draft] = None
+    if whole:
+        told = ", ".join(f"{place} {lacking}" for place, lacking in whole.items())
+        yield f"Too little memory for the target, with what a GPU lacks: {told}"
+    if some:
+        each = (f"{place} ({', '.join(drafts)})" for place, drafts in some.items())
+        yield f"Too little memory for some drafters: {', '.join(each)}"
+
+
+def _served(entry: Entry, entries: Sequence[Entry]) -> str:
+    """A place, with what runs it where engines differ."""
+    several = len({other.served_by for other in entries}) > 1
+    return f"{_place(entry)} under {entry.served_by}" if several else _place(entry)
