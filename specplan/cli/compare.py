@@ -9,13 +9,68 @@ import typer
 
 from specplan.cli import complete
 from specplan.cli.narrowed import Reverse
-from specplan.cli.options import Candidates, Load, Out, PlanFile, Usd, What, typed
+from specplan.cli.options import Candidates, Load, Out, PlanFile, Texts, Usd, What, typed
 from specplan.cli.values import whole, word
 
 EXAMPLES = """\
 specplan compare -t llama-3.3-70b -g h100 --tp 4 -e vllm -b 32 -a 0.7
 specplan compare -t qwen3-8b -g l40s -a 0.6 -a eagle3=0.75 -a ngram=burst:.3@4
-specplan compare -t llama-3-8b -d llama-3.2-1b -g all -a 0.7 --sort cost --top 9"""
+specplan compare -t llama-3-8b -d ngram -g all -a burst:.3@4 --sort cost"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whom(What):
+    """What is compared."""
+
+    draft: Annotated[
+        Texts,
+        typer.Option(
+            "-d",
+            "--draft",
+            metavar="DRAFT",
+            help="Drafters: models, kinds (eagle3), ngram, suffix, lookahead, skip:0.4, "
+            "ratio:0.05, free; all that fit the target if absent, or all.",
+            autocompletion=complete.drafts_or_all,
+        ),
+    ] = None
+    hardware: Annotated[
+        Texts,
+        typer.Option(
+            "-g",
+            "--hardware",
+            metavar="NAME",
+            help="Accelerators, or all of the catalogue.",
+            autocompletion=complete.hardware_or_all,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class At(Load):
+    """The one workload."""
+
+    title: ClassVar[str] = "Workload"
+
+    acceptance: Annotated[
+        Texts,
+        typer.Option(
+            "-a",
+            "--acceptance",
+            "--alpha",
+            metavar="ALPHAS",
+            help="Acceptance of a draft token, for all drafters or of one by its name or kind "
+            "(repeatable): 0.7, eagle3=0.75, ngram=burst:.2@3.1; any KIND:FIGURES "
+            "(conditional:.8,.7, decay:.82,.95, length:2.9@4, ...) or a curve.",
+            autocompletion=complete.acceptances,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths(Candidates):
+    """Which draft lengths a best k is chosen from."""
+
+    title: ClassVar[str] = At.title
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +95,7 @@ class Ranking:
         typer.Option(
             "--top",
             metavar="N",
-            help="Rows that people see; 40. -f json and csv have all.",
+            help="Rows that people see; 20. -f json and csv have all.",
             parser=whole("--top"),
         ),
     ] = None
@@ -51,9 +106,9 @@ def compare(
     *,
     usd_per_gpu_hour: Usd = None,
     ranking: Ranking,
-    what: What,
-    load: Load,
-    candidates: Candidates,
+    what: Whom,
+    load: At,
+    candidates: Lengths,
     out: Out,
 ) -> int:
     """Which drafter, GPU or tp: every candidate at its best k."""

@@ -95,6 +95,16 @@ def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     return _listed(incomplete, (*TYPED, *WAYS, *_cards("models", ctx)))
 
 
+def drafts_or_all(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The same, and all of them."""
+    return [*_listed(incomplete, ("all",)), *drafts(ctx, incomplete)]
+
+
+def hardware_or_all(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Accelerators, and all of them."""
+    return [*_listed(incomplete, ("all",)), *hardware(ctx, incomplete)]
+
+
 def acceptances(ctx: typer.Context, incomplete: str) -> list[str]:
     """Models of acceptance, up to their figures, and the packaged curves."""
     from specplan.catalogue.index import Index

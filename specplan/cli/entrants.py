@@ -120,9 +120,9 @@ class Entrants(Resolver):
 
 
 def _entrant(draft: Drafter, typed: str = "") -> Entrant:
-    """A drafter under all its words: what was typed, its names, its kind."""
+    """A drafter under all its words: what was typed, its names, how it was made, its kind."""
     card = draft.model
     names = (card.name, *card.aliases) if card else ()
     ways = ways_of(draft.kind, card.family if card else "")
-    words = (typed, draft.label, *names, *sorted(ways), draft.kind)
+    words = (typed, draft.label, *names, *sorted(ways - {draft.kind}), draft.kind)
     return Entrant(draft, tuple(dict.fromkeys(word.lower() for word in words if word)))

@@ -68,7 +68,8 @@ def compare(
     best = _best(order, sort, reverse=reverse)
     left = [entry for entry in entries if not entry.compared]
     placed = [
-        replace(e, best=e is best, shown=s) for e, s in zip(order, _shown(order, top), strict=True)
+        replace(entry, best=entry is best, shown=seen, rank=number)
+        for number, (entry, seen) in enumerate(zip(order, _shown(order, top), strict=True), 1)
     ]
     winner = next((entry for entry in placed if entry.best), None)
     answered = Comparison(len(entries), len(order), sort, winner)

@@ -62,6 +62,7 @@ class Entry:
     band: float | None = None
     best: bool = False
     shown: bool = False
+    rank: int | None = None
     reason: str | None = None
 
     @property
@@ -119,6 +120,7 @@ COLUMNS = (
     Column("reason", "", "reason", "text", "why it is not compared"),
 )
 ASIDE = (
+    Column("rank", "", "#", "count", "place in the order"),
     Column("served_by", "", "engine", "text", "engine and version as they are typed"),
     Column("shown", "", "shown", "flag", "among the first, which people see"),
     Column("forgone", "", "forgone", "flag", "no k pays"),

@@ -32,9 +32,8 @@ FIGURES = (
     *("usd_per_million_tokens", "draft_weights_bytes", "draft_kv_bytes_per_sequence"),
     *("largest_batch", "sequences_lost", "largest_tokens_per_s_per_gpu", "throughput"),
 )
-SPARED = ("tokens_per_round", "largest_batch")  # where names leave no room for all of them
 LOSING = (("speedup", "forgone"), ("throughput", "fewer"))
-ROOM = 30  # columns that names may take before figures are spared
+ROOM = 36  # characters that names may take in every block; longer ones give way to a number
 MOST_TOLD = 4  # reasons of memory that are told one by one
 
 
@@ -118,18 +117,17 @@ def _rows(
         return
     by = SORTS[value.sort].columns[0]
     shown = [entry for entry in compared if entry.shown]
-    spared = SPARED if _width(shown, several) > ROOM else ()
-    figures = [name for name in FIGURES if name == by or (name not in spared and _any(shown, name))]
-    if by not in figures:
-        figures.insert(2, by)
+    figures = [name for name in FIGURES if name != by and _any(shown, name)]
+    figures.insert(figures.index("k") + (1 if by == "speedup" else 2), by)
     more = [name for name in ("acceptance", "basis", "band") if _varies(shown, name)]
+    wide = _width(shown, several) > ROOM
     yield Rows(
-        columns=(*several, *figures, *more),
+        columns=(*(("rank",) if wide else ()), *several, *figures, *more),
         where="shown",
         mark="best",
         marked=by,
         losing=LOSING,
-        heads=len(several),
+        heads=1 if wide else len(several),
     )
     if len(shown) < len(compared):
         every = len(compared)
@@ -157,9 +155,7 @@ def _legend(value: Comparison, compared: Sequence[Entry]) -> Iterator[Section]:
     marks = [f"* best by {value.sort}"] if any(entry.best for entry in shown) else []
     if any(entry.forgone or entry.fewer for entry in shown):
         marks.append("! plain decoding is as good or better")
-    full = (
-        "full: each at its own largest batch with this k, and that over plain decoding at its own"
-    )
+    full = "full: at its own largest batch with this k, over plain decoding at its own"
     yield Lines(("   ".join(marks), full) if marks else (full,))
 
 
