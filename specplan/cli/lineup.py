@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
+from specplan.cli.curves import found_curve
 from specplan.cli.entrants import ALL, Entrant, Entrants
 from specplan.cli.planned import Given, PlanRead
 from specplan.cli.resolve import Cards, distinct
@@ -19,6 +20,7 @@ from specplan.cli.unusable import refuse_cardless
 from specplan.domain.acceptance import Acceptance, Burst, Named
 from specplan.domain.card import Dtype
 from specplan.domain.contest import Candidate, Contest, candidate_of
+from specplan.domain.curve import Curve
 from specplan.domain.drafter import Drafter
 from specplan.domain.engine import Engine, Release
 from specplan.domain.hardware import Hardware
@@ -29,7 +31,16 @@ from specplan.errors import SpecplanError, UsageError, Where, placed, unknown
 from specplan.visible import visible
 
 MOST_CANDIDATES = 10_000
+ACCEPTANCE = Where("--acceptance")
 FORM = "NAME=ACCEPTANCE such as eagle3=0.72"
+
+
+class Accepted(NamedTuple):
+    """What an acceptance is, whether it is of this drafter alone, and why there is none."""
+
+    model: Acceptance | None = None
+    own: bool = False
+    reason: str = ""
 
 
 class Place(NamedTuple):
@@ -82,7 +93,6 @@ def contest(
 
 def _split(texts: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Acceptances for all, and those of drafters that are named."""
-    where = Where("--acceptance")
     own: dict[str, str] = {}
     for text in texts:
         name, sign, value = (part.strip() for part in text.partition("="))
@@ -90,12 +100,12 @@ def _split(texts: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
             continue
         shown = visible(text, 60)
         if not name or not value:
-            raise UsageError(f"'{shown}' lacks a part", where=where, expected=FORM)
+            raise UsageError(f"'{shown}' lacks a part", where=ACCEPTANCE, expected=FORM)
         if "=" in value:
             hint = "write -a once for each"
-            raise UsageError(f"'{shown}' names several drafters", where=where, hint=hint)
+            raise UsageError(f"'{shown}' names several drafters", where=ACCEPTANCE, hint=hint)
         if name.lower() in own:
-            raise UsageError(f"acceptance of {visible(name, 60)} is said twice", where=where)
+            raise UsageError(f"acceptance of {visible(name, 60)} is said twice", where=ACCEPTANCE)
         own[name.lower()] = value
     return tuple(text for text in texts if "=" not in text), own
 
@@ -105,12 +115,14 @@ class Lineup(Entrants):
     the name of a drafter.
     """
 
-    __slots__ = ("candidates", "own")
+    __slots__ = ("candidates", "curves", "here", "own")
 
     def __init__(self, catalogue: Catalogue, own: Mapping[str, str]) -> None:
         super().__init__(catalogue)
         self.own = own
         self.candidates: list[Candidate] = []
+        self.curves: dict[str, Curve] = {}
+        self.here: tuple[list[Model], set[str]] = ([], set())
 
     def asked_for(self, catalogue: Cards, asked: Mapping[str, Given]) -> Lineup:
         """The same with what was asked."""
@@ -134,21 +146,25 @@ class Lineup(Entrants):
             what, expected = f"{most:,} candidates", f"at most {MOST_CANDIDATES:,}"
             raise UsageError(what, expected=expected, hint="name fewer of everything")
         for target, some in zip(self.targets, drafters, strict=True):
-            accepted = [(one, *self._accepted(one)) for one in some]
+            accepted = [self._accepted(target, one) for one in some]
             for place in places:
                 self.candidates.append(self._candidate(target, NONE, place))
-                for one, acceptance, own in accepted:
+                for one, given in zip(some, accepted, strict=True):
                     for variant in variants if _stores(one) else variants[:1]:
                         made = self._candidate(target, one.draft, place, variant)
+                        reason = made.reason or one.reason or given.reason
                         self.candidates.append(
-                            replace(
-                                made,
-                                acceptance=acceptance,
-                                own=own,
-                                reason=made.reason or one.reason,
-                            )
+                            replace(made, acceptance=given.model, own=given.own, reason=reason)
                         )
         return tuple(c.setup for c in self.candidates if c.setup is not None)
+
+    def curve(self, text: str) -> Acceptance:
+        """The curve of that name, of the target and the drafter that an acceptance is asked for."""
+        where = self.asked["acceptance"].where if "acceptance" in self.asked else ACCEPTANCE
+        found = found_curve(text, *self.here, self.catalogue, where)
+        self._record("acceptance", found.curve, found.name)
+        self.curves[found.name] = found.curve.card
+        return found.named
 
     def _places(self) -> list[Place]:
         splits = product(
@@ -196,25 +212,40 @@ class Lineup(Entrants):
             reason=reason,
         )
 
-    def _accepted(self, one: Entrant) -> tuple[Acceptance | None, bool]:
-        """The acceptance of a drafter, and whether it is its own: given under the nearest of its
-        words, or else the one for all. Lookups that nobody named take that only where it says how
-        often they find drafts.
+    def _accepted(self, target: Model, one: Entrant) -> Accepted:
+        """The acceptance of a drafter: given under the nearest of its words, or else the one for
+        all. Lookups that nobody named take that only where it says how often they find drafts.
+
+        A curve that was measured with one of several targets is a reason for the others.
         """
         word = next((word for word in one.words if word in self.own), None)
-        if word is not None:
-            return self._own(word), True
-        (common, *_) = self.axis("acceptance", self.acceptance) or (None,)
-        return common if one.named or _of_lookups(common) else None, False
+        self.here = [target], {one.label}
+        try:
+            model = self._own(word) if word is not None else self._common()
+        except UsageError as error:
+            if len(self.targets) == 1:
+                raise
+            return Accepted(reason=error.said)
+        if word is None and not one.named and not _of_lookups(model):
+            return Accepted()
+        return Accepted(model, word is not None or self._measured_with(model, one))
+
+    def _common(self) -> Acceptance | None:
+        """The acceptance of those without their own."""
+        return next(iter(self.axis("acceptance", self.acceptance)), None)
+
+    def _measured_with(self, model: Acceptance | None, one: Entrant) -> bool:
+        """Whether a curve is of this very drafter, or of its kind where its card names none."""
+        card = self.curves.get(model.name) if isinstance(model, Named) else None
+        return card is not None and (card.draft or card.drafter) in {one.label, one.words[-1]}
 
     def _own(self, word: str) -> Acceptance:
         """What was given under a word."""
-        where = Where("--acceptance")
-        with placed(where):
+        with placed(ACCEPTANCE):
             found = self.acceptance((self.own[word],))
         if len(found) != 1:
             what = f"{len(found)} acceptances of {visible(word, 60)}"
-            raise UsageError(what, where=where, expected="one for each drafter")
+            raise UsageError(what, where=ACCEPTANCE, expected="one for each drafter")
         return found[0]
 
     def _refuse_strangers(self, entrants: Sequence[Entrant]) -> None:
@@ -222,8 +253,8 @@ class Lineup(Entrants):
         words = {word for one in entrants for word in one.words}
         for word in self.own:
             if word not in words:
-                where, hint = Where("--acceptance"), "name it after -d too"
-                raise unknown("drafter", word, words, where=where, hint=hint)
+                hint = "name it after -d too"
+                raise unknown("drafter", word, words, where=ACCEPTANCE, hint=hint)
 
 
 def _stores(one: Entrant) -> bool:

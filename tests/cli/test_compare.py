@@ -177,6 +177,31 @@ def test_a_drafter_under_each_of_its_names(capsys):
     assert found["eagle3-qwen3-8b"]["alpha"] == 0.8
 
 
+def test_a_curve_is_the_own_of_the_drafter_that_it_was_measured_with(capsys):
+    words = ("compare", "-t", "llama-3.3-70b", "-g", "h100", "--tp", "4", "-c", "8k")
+    curve = "eagle3-llama-3.3-70b-specforge/gsm8k"
+    said = envelope(capsys, *words, "-a", curve)
+    found = {row["draft"]: row for row in said["rows"]}
+    assert found["eagle3-llama-3.3-70b"]["acceptance"] == curve
+    assert found["eagle3-llama-3.3-70b"]["k"] > 0  # measured, however far it was trained
+    assert found["llama-3.2-1b"]["acceptance"] == curve
+    assert found["ngram"]["k"] is None
+    assert said["inputs"]["acceptance"]["value"] == curve
+    assert said["inputs"]["acceptance"]["sha256"]
+    kind = ("-a", "0.5", "-a", "eagle3=eagle3/gsm8k")
+    assert "2 curves of eagle3 for gsm8k" in refused(capsys, *words, *kind)
+
+
+def test_a_curve_of_one_target_is_none_of_the_others(capsys):
+    words = ("compare", "-t", "llama-3.1-8b,llama-3-8b", "-g", "h100", "-d", "ngram", "-a", "0.5")
+    found = envelope(capsys, *words, "-a", "ngram=ngram/gsm8k")["rows"]
+    told = {row["target"]: row for row in found if row["draft"] == "ngram"}
+    assert told["llama-3.1-8b"]["acceptance"] == "ngram-llama-3.1-8b/gsm8k"
+    assert told["llama-3-8b"]["reason"].startswith("no curve of ngram for gsm8k was measured with")
+    alone = refused(capsys, *words[:2], "llama-3-8b", *words[3:], "-a", "ngram=ngram/gsm8k")
+    assert alone.startswith("--acceptance: no curve of ngram for gsm8k")
+
+
 def test_the_nearest_name_counts(capsys):
     own = ("-a", "model=0.5", "-a", "qwen3-0.6b=0.6", "-a", "block=0.7", "-a", "dflash=0.8")
     found = rows(capsys, *ASKED, *own)

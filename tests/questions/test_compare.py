@@ -9,7 +9,8 @@ import pytest
 import worlds
 
 from specplan import best_k, compare, scenario
-from specplan.domain.acceptance import Alpha, Burst, ByContext
+from specplan.domain.acceptance import Alpha, Burst
+from specplan.domain.acceptance_parts import ByContext
 from specplan.domain.answer import Answer, Lines, Rows
 from specplan.domain.card import Dtype
 from specplan.domain.contest import Candidate, Contest, candidate_of, undrafted
