@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Lines, Rows, Section, View
@@ -90,15 +90,15 @@ def _caption(entries: Sequence[Entry], scenario: Scenario) -> Iterator[str]:
     """What all candidates share."""
     first = entries[0]
 
-    def one(name: str) -> bool:
-        return len({getattr(entry, name) for entry in entries}) == 1
+    def several(name: str) -> bool:
+        return _several(entries, name)
 
-    what = [first.target] if one("target") else []
-    if one("hardware"):
-        what.append(f"on {_place(first) if one('tp') else first.hardware}")
-    elif one("tp") and first.tp > 1:
+    what = [] if several("target") else [first.target]
+    if not several("hardware"):
+        what.append(f"on {first.hardware if several('tp') else _place(first)}")
+    elif not several("tp") and first.tp > 1:
         what.append(f"at tp {first.tp}")
-    if one("served_by") and first.engine != "roofline":
+    if not several("served_by") and first.engine != "roofline":
         what.append(f"under {first.served_by}")
     dtypes = {entry.dtype for entry in entries} - {None}
     words = [" ".join(what), *(dtypes if len(dtypes) == 1 else ())]
@@ -119,7 +119,8 @@ def _rows(
     shown = [entry for entry in compared if entry.shown]
     figures = [name for name in FIGURES if name != by and _any(shown, name)]
     figures.insert(figures.index("k") + (1 if by == "speedup" else 2), by)
-    more = [name for name in ("acceptance", "basis", "band") if _varies(shown, name)]
+    drafted = [entry for entry in shown if not entry.plain]
+    more = [name for name in ("acceptance", "basis", "band") if _several(drafted, name)]
     wide = _width(shown, several) > ROOM
     yield Rows(
         columns=(*(("rank",) if wide else ()), *several, *figures, *more),
@@ -143,10 +144,6 @@ def _any(entries: Sequence[Entry], name: str) -> bool:
     return any(getattr(entry, name) is not None for entry in entries)
 
 
-def _varies(compared: Sequence[Entry], name: str) -> bool:
-    return len({getattr(entry, name) for entry in compared if not entry.plain}) > 1
-
-
 def _legend(value: Comparison, compared: Sequence[Entry]) -> Iterator[Section]:
     """What the marks and the last columns mean."""
     shown = [entry for entry in compared if entry.shown]
@@ -161,10 +158,9 @@ def _legend(value: Comparison, compared: Sequence[Entry]) -> Iterator[Section]:
 
 def _left(left: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[Section]:
     """Who is not compared: what has one reason together, and what is only too large by place."""
-    large = [entry for entry in left if entry.fits is False]
-    if len(large) <= MOST_TOLD:
-        large = []
-    others = [entry for entry in left if entry not in large]
+    many = sum(entry.fits is False for entry in left) > MOST_TOLD
+    large = [entry for entry in left if many and entry.fits is False]
+    others = [entry for entry in left if not many or entry.fits is not False]
     told = [*_reasons(others, entries), *_too_large(large, entries)]
     if told:
         yield Lines(("Not compared:", *told), wrap=True)
@@ -172,14 +168,13 @@ def _left(left: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[Section]:
 
 def _reasons(left: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[str]:
     """Each reason once, after the drafters and places that it holds for."""
-    targets = {entry.target for entry in entries}
-    places = {_served(entry, entries) for entry in entries}
-    groups: dict[tuple[str, str, str], dict[str, None]] = {}
+    several, served = _several(entries, "target"), _serving(entries)
+    places = {served(entry) for entry in entries}
+    groups: dict[tuple[str, str], dict[str, None]] = {}
     for entry in left:
-        target = f" for {entry.target}" if len(targets) > 1 else ""
-        key = (f"{entry.draft}{target}", entry.target, entry.reason or "")
-        groups.setdefault(key, {})[_served(entry, entries)] = None
-    for (who, _, reason), here in groups.items():
+        who = f"{entry.draft} for {entry.target}" if several else entry.draft
+        groups.setdefault((who, entry.reason or ""), {})[served(entry)] = None
+    for (who, reason), here in groups.items():
         where = "" if len(here) == len(places) else f" on {', '.join(here)}"
         said = reason.startswith(f"{who} ") and not where
         yield reason if said else f"{who}{where}: {reason}"
@@ -189,11 +184,10 @@ def _too_large(large: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[str
     """Places without memory for the target, and those without memory for some drafters."""
     whole: dict[str, str] = {}
     some: dict[str, dict[str, None]] = {}
-    several = len({entry.target for entry in entries}) > 1
+    several, served = _several(entries, "target"), _serving(entries)
 
     def where(entry: Entry) -> str:
-        place = _served(entry, entries)
-        return f"{entry.target} on {place}" if several else place
+        return f"{entry.target} on {served(entry)}" if several else served(entry)
 
     plain = {where(entry) for entry in large if entry.plain}
     for entry in large:
@@ -212,7 +206,13 @@ def _too_large(large: Sequence[Entry], entries: Sequence[Entry]) -> Iterator[str
         yield f"Too little memory for some drafters: {', '.join(each)}"
 
 
-def _served(entry: Entry, entries: Sequence[Entry]) -> str:
-    """A place, with what runs it where engines differ."""
-    several = len({other.served_by for other in entries}) > 1
-    return f"{_place(entry)} under {entry.served_by}" if several else _place(entry)
+def _serving(entries: Sequence[Entry]) -> Callable[[Entry], str]:
+    """The words for a place, with what runs it where engines differ."""
+    if not _several(entries, "served_by"):
+        return _place
+    return lambda entry: f"{_place(entry)} under {entry.served_by}"
+
+
+def _several(entries: Sequence[Entry], name: str) -> bool:
+    """Whether entries differ in it."""
+    return len({getattr(entry, name) for entry in entries}) > 1
