@@ -15,7 +15,7 @@ Exit: 0 answered, 1 the answer is no, 2 usage or bad input, 3 internal or cannot
 SECTIONS = {
     "Decide": (
         "specplan.cli.decide",
-        ("sweep", "best-k", "best-tree", "gate", "memory", "explain"),
+        ("sweep", "compare", "best-k", "best-tree", "gate", "memory", "explain"),
     ),
     "Guard and share": ("specplan.cli.guard", ("init", "check")),
     "Trust": ("specplan.cli.trust", ("exactness", "accuracy")),

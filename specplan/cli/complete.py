@@ -13,6 +13,7 @@ import typer
 
 from specplan.errors import SpecplanError
 
+COMPARE_SORTS = ("speedup", "tpot", "throughput", "cost", "memory", "tokens")
 OBJECTIVES = ("latency", "throughput", "cost")
 BUGS = (
     "resample-from-target",
@@ -92,6 +93,16 @@ def curves(ctx: typer.Context, incomplete: str) -> list[str]:
 def drafts(ctx: typer.Context, incomplete: str) -> list[str]:
     """Kinds of drafter, and models."""
     return _listed(incomplete, (*TYPED, *WAYS, *_cards("models", ctx)))
+
+
+def drafts_or_all(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The same, and all of them."""
+    return [*_listed(incomplete, ("all",)), *drafts(ctx, incomplete)]
+
+
+def hardware_or_all(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Accelerators, and all of them."""
+    return [*_listed(incomplete, ("all",)), *hardware(ctx, incomplete)]
 
 
 def acceptances(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Decide: sweep, best-k, best-tree, gate, memory."""
+"""Decide: sweep, compare, best-k, best-tree, gate, memory, explain."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from specplan.cli import complete
+from specplan.cli.compare import EXAMPLES as COMPARING
+from specplan.cli.compare import compare
 from specplan.cli.help import Command
-from specplan.cli.options import Candidates, Load, Out, PlanFile, What, command, typed
+from specplan.cli.options import Candidates, Load, Out, PlanFile, Usd, What, command, typed
 from specplan.cli.values import number, whole
 from specplan.errors import UsageError
 
@@ -37,15 +39,6 @@ Need = Annotated[
         metavar="X",
         help="Wanted speedup: what must the drafter reach?",
         parser=number("--need"),
-    ),
-]
-Usd = Annotated[
-    float | None,
-    typer.Option(
-        "--usd-per-gpu-hour",
-        metavar="USD",
-        help="Price of one GPU; without it the card's lowest on demand.",
-        parser=number("--usd-per-gpu-hour"),
     ),
 ]
 Accepted = Annotated[
@@ -109,6 +102,7 @@ EXAMPLES = {
 specplan sweep
 specplan sweep -t llama-3.3-70b -d llama-3.2-1b -g h100,h200 --tp 4 -b 1:64:x4
 specplan sweep -b 1:256:x2 -a 0.5:0.95:0.05 -k 1:16 -o sweep.csv""",
+    "compare": COMPARING,
     "best-k": """\
 specplan best-k -t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -c 8k -a 0.7
 specplan best-k -t llama-3-8b -d ratio:0.05 -g h100 -a 0.5:0.95:0.05
@@ -131,7 +125,7 @@ specplan explain -t llama-3-8b -d free -g h100 -a 0.8 -k 4 -e vllm -f chart""",
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
     """Adds one of this file's commands."""
-    function = command(globals()[name.replace("-", "_")])
+    function = command({**globals(), "compare": compare}[name.replace("-", "_")])
     app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)
 
 

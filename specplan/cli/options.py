@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from specplan.cli import complete
-from specplan.cli.values import colour, format_name, one_dash, whole
+from specplan.cli.values import colour, format_name, number, one_dash, whole
 
 Texts = list[str] | None
 
@@ -224,6 +224,15 @@ class Out:
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False
 
 
+Usd = Annotated[
+    float | None,
+    typer.Option(
+        "--usd-per-gpu-hour",
+        metavar="USD",
+        help="Price of one GPU; without it the card's lowest on demand.",
+        parser=number("--usd-per-gpu-hour"),
+    ),
+]
 PlanFile = Annotated[str | None, typer.Argument(metavar="PLAN", help="A plan; flags override it.")]
 
 

@@ -102,15 +102,15 @@ class Resolver:
 
     def setups(self) -> tuple[Setup, ...]:
         """Every combination of what is planned, in the order it was named."""
-        self.targets = _distinct(starmap(self._target, self.names("target").items()))
-        self.drafts = _distinct(starmap(self._draft, self.names("draft").items()))
+        self.targets = distinct(starmap(self._target, self.names("target").items()))
+        self.drafts = distinct(starmap(self._draft, self.names("draft").items()))
         axes = (
             self.targets,
             self.drafts,
-            _distinct(starmap(self._hardware, self.names("hardware").items())),
+            distinct(starmap(self._hardware, self.names("hardware").items())),
             self.axis("tp", grammar.whole_axis),
             self.axis("draft_tp", grammar.whole_axis) or (None,),
-            _distinct(starmap(self._engine, self.names("engine").items())),
+            distinct(starmap(self._engine, self.names("engine").items())),
             self.axis("dtype", grammar.dtypes) or (None,),
             self.axis("draft_dtype", grammar.dtypes) or (None,),
             self.axis("kv_dtype", grammar.dtypes) or (Dtype.BF16,),
@@ -306,7 +306,7 @@ def _naming(where: Where) -> Iterator[None]:
         raise
 
 
-def _distinct(named: Iterable[V]) -> list[V]:
+def distinct(named: Iterable[V]) -> list[V]:
     """Each once, in order: a card may have been named by its name and by an alias."""
     found: list[V] = []
     for item in named:

@@ -6,7 +6,7 @@ every keyword is an option, every value its text or number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 
@@ -16,9 +16,10 @@ from specplan.cli import grammar
 from specplan.cli.mixes import flag_of, mix_parts, mix_said
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
+from specplan.cli.unusable import refuse_unusable
 from specplan.domain.acceptance_text import acceptance_text
 from specplan.domain.scenario import Input, Scenario, Setup
-from specplan.errors import Refused, UsageError, Where, placed, unknown
+from specplan.errors import UsageError, Where, placed, unknown
 
 # The scenario that sweep has of its own: the article's table.
 GOLDEN = {
@@ -80,6 +81,16 @@ def scenario(
     `needs` must be named: `best_tree` needs no acceptance. `catalogue` is what `load` returns, or
     the folder or folders to load.
     """
+    parts = (mix,) if isinstance(mix, str) else tuple(map(str, mix))
+    return build(
+        texts_of(options), catalogue=loaded(catalogue), needs=needs, k_max=k_max, mix=parts
+    )
+
+
+def texts_of(
+    options: Mapping[str, str | float | Iterable[str | float]],
+) -> dict[str, tuple[str, ...]]:
+    """The options of Python callers in the grammar of the command line."""
     typed = {
         "acceptance" if name == "alpha" else name: _texts(name, value)
         for name, value in options.items()
@@ -87,11 +98,10 @@ def scenario(
     for name in typed:
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
-    parts = (mix,) if isinstance(mix, str) else tuple(map(str, mix))
-    return build(typed, catalogue=_loaded(catalogue), needs=needs, k_max=k_max, mix=parts)
+    return typed
 
 
-def _loaded(given: Catalogue | Folder | Iterable[Folder] | None) -> Catalogue:
+def loaded(given: Catalogue | Folder | Iterable[Folder] | None) -> Catalogue:
     """The catalogue given, or that of the folders given."""
     if isinstance(given, Catalogue):
         return given
@@ -123,18 +133,20 @@ def build(
     unused: Collection[str] = ("k",),
     k_max: int | None = None,
     mix: Sequence[str] = (),
+    resolving: Callable[[Cards, Mapping[str, Given]], Resolver] = Resolver,
+    refusing: Callable[[Iterable[Setup], Mapping[str, Given]], None] = refuse_unusable,
 ) -> Scenario:
     """The scenario asked for; an error names the option or the line that is at fault.
 
-    `unused` are axes whose defaults the question does not rest on.
+    `unused` are axes whose defaults the question does not rest on. Names become cards by
+    `resolving`; `refusing` takes offence at setups that nobody can run.
     """
     longest = _longest(k_max)
     asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
     _refuse_missing(needs, asked, mixed=bool(mix or mixes(plan)))
-    resolver = Resolver(catalogue, asked)
+    resolver = resolving(catalogue, asked)
     setups = resolver.setups()
-    _refuse_rateless(setups, asked)
-    _refuse_cardless(setups, asked)
+    refusing(setups, asked)
     said, whose = mix_said(mix, plan)
     parts, own = mix_parts(said, whose, asked, resolver.curve)
     k = resolver.axis("k", grammar.lengths)
@@ -194,31 +206,6 @@ def _more_inputs(
         parts = "; ".join(map(grammar.mix_text, said))
         found["mix"] = Input(value=parts, origin=whose)
     return found
-
-
-def _refuse_rateless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> None:
-    """Refuses weights of a dtype that the accelerator cannot multiply, where they were named."""
-    for setup in setups:
-        stored = [("target", "dtype", setup.dtype)]
-        if setup.draft.model is not None:
-            stored.append(("draft", "draft_dtype", setup.draft_dtype))
-        for name, flag, dtype in stored:
-            try:
-                setup.hardware.compute_dtype(dtype)
-            except Refused as error:
-                error.where = asked.get(flag, asked[name]).where
-                if flag not in asked:
-                    error.hint += f" with {flag_of(flag)}"
-                raise
-
-
-def _refuse_cardless(setups: Iterable[Setup], asked: Mapping[str, Given]) -> None:
-    """Refuses the storage of drafters that store nothing; a plan's may wait for another drafter."""
-    given = asked.get("draft_dtype")
-    if given and given.origin == "flag" and not any(s.draft.model for s in setups):
-        drafts = ", ".join(dict.fromkeys(s.draft.label for s in setups))
-        what = f"--draft-dtype is not used: draft {drafts} has no weights"
-        raise UsageError(what, hint="leave it out, or name a model")
 
 
 def _refuse_long(setups: Iterable[Setup], k: Sequence[int], given: Given) -> list[str]:

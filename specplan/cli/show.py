@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from specplan.cli.options import Out
     from specplan.render.look import Look
 
+MOST_SAID = 24  # notes: who compares hundreds of setups reads no thousand lines
 LONG_ROWS = 100_000  # from here on a terminal gets a progress bar
 STREAMED = ("csv", "json")  # formats that write while rows are made
 
@@ -45,8 +46,11 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
         write(answer, stream, look(out, stream))
         stream.flush()
     if not out.quiet:
-        for note in (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated):
+        notes = (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated)
+        for note in notes[:MOST_SAID]:
             say(note)
+        if len(notes) > MOST_SAID:
+            say(f"and {len(notes) - MOST_SAID:,} notes more: -f json has all of them")
     return 0 if answer.ok else 1
 
 

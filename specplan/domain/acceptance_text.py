@@ -38,10 +38,9 @@ def _mapping(said: Mapping[str, object]) -> str:
     keys = frozenset(said)
     if keys in _FORMS:
         return _FORMS[keys](said)
-    known = sorted(frozenset().union(*_FORMS))
-    strange = next((key for key in said if key not in known), "")
+    strange = next((key for key in said if key not in KEYS), "")
     what = f"unknown key '{visible(strange, 60)}' in acceptance" if strange else "acceptance says "
-    guess = did_you_mean(strange, known) if strange else ""
+    guess = did_you_mean(strange, sorted(KEYS)) if strange else ""
     if not strange:
         what += " and ".join(said) if said else "nothing"
     raise UsageError(what, expected="" if guess else FORMS, hint=guess)
@@ -113,3 +112,5 @@ _FORMS: Mapping[frozenset[str], Callable[[Mapping[str, object]], str]] = {
     frozenset({"context"}): _by_context,
     frozenset({"mixture"}): _mixture,
 }
+KEYS: frozenset[str] = frozenset().union(*_FORMS)
+"""All keys of such a mapping."""

@@ -71,11 +71,12 @@ def table_of(
     return Table(columns=columns, aside=aside, rows=len(records), chunks=lambda: iter((by_name,)))
 
 
-def table_from(columns: tuple[Column, ...], values: Sequence[object]) -> Table:
+def table_from(
+    columns: tuple[Column, ...], values: Sequence[object], aside: tuple[Column, ...] = ()
+) -> Table:
     """A short table of objects whose attributes are called as the columns are."""
-    return table_of(
-        columns, [{c.name: getattr(value, c.name) for c in columns} for value in values]
-    )
+    names = [column.name for column in (*columns, *aside)]
+    return table_of(columns, [{n: getattr(value, n) for n in names} for value in values], aside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +117,19 @@ class Lines:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """Some columns of the table; `where` names a flag column that keeps a row for people, and
-    `mark` a flag column that puts `*` after the value of the column `marked`."""
+    `mark` a flag column that puts `*` after the value of the column `marked`. `losing` are columns
+    whose values get `!`, each with the flag column that says where.
+
+    What is wider than a page goes on in further blocks of columns, the first `heads` of which stand
+    in each; without heads it stays as wide as it is.
+    """
 
     columns: tuple[str, ...]
     where: str = ""
     mark: str = ""
     marked: str = ""
+    losing: tuple[tuple[str, str], ...] = ()
+    heads: int = 0
 
 
 Section = Pivot | Facts | Lines | Rows
@@ -167,6 +175,7 @@ class View:
     chart: Chart | None = None
 
 
+Kind = Literal["bound", "estimate", "calibrated", "exact"]
 SEPARATOR = "; "  # between what several engines say in one basis
 
 
@@ -176,7 +185,7 @@ class Basis:
     engine asked about; a band is the widest of theirs.
     """
 
-    kind: Literal["bound", "estimate", "calibrated", "exact"]
+    kind: Kind
     says: str
     source: str = ""
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)

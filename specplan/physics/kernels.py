@@ -6,8 +6,7 @@ seconds in the broadcast shape of what it depends on. Forms and residuals: docs/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import singledispatch
+from functools import cache, singledispatch
 
 import numpy as np
 
@@ -21,6 +20,8 @@ from specplan.physics.work import Attend, AttendIndex, AttendLatent, Load, Matmu
 
 SPLITS = (1, 2, 3, 4, 6, 8, 16)  # ways to cut the inner dimension that split-k kernels come in
 QUERIES = 16  # query rows of one KV head that a thread block of decode attention covers
+ROWS = 4096  # numbers of rows timed together: their arrays stay in a core's own cache
+FEW = 128  # of them, so few that all splits are tried together
 VERIFY_SHARE = 0.5  # of the bf16 peak that the added queries of verification reach (assumed)
 RESIDENT = 0.7  # of the L2: a layer's cache beyond this share of it comes from memory
 PART = 512  # positions that a part of a sequence's cache holds at least
@@ -46,10 +47,14 @@ def gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) -> Fl
     start where a tile is full, so the running maximum looks at multiples of the smallest tile.
     Batches and draft lengths meet in the same numbers of rows: each is timed once.
     """
-    distinct, place = np.unique(rows, return_inverse=True)
-    step = min(tile[0] for tile in TILES[kernel.tiles])
+    distinct, place = rows.reshape(-1), np.zeros(1, np.intp)
+    if rows.size != 1:
+        distinct, place = np.unique(rows, return_inverse=True)
+    step = _offered(kernel.tiles)[0].min()
     full = np.arange(step, float(rows.max(initial=0.0)), step)
-    raw_s = _raw_gemm_s(term, np.concatenate((distinct, full)), kernel, silicon)
+    every = np.concatenate((distinct, full))
+    parts = (every[start : start + ROWS] for start in range(0, max(every.size, 1), ROWS))
+    raw_s = np.concatenate([_raw_gemm_s(term, part, kernel, silicon) for part in parts])
     before_s = np.concatenate(([0.0], np.maximum.accumulate(raw_s[distinct.size :])))
     passed = np.minimum(np.floor(distinct / step).astype(np.intp), full.size)
     highest_s: FloatArray = np.maximum(raw_s[: distinct.size], before_s[passed])
@@ -57,50 +62,53 @@ def gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) -> Fl
 
 
 def _raw_gemm_s(term: Matmul, rows: FloatArray, kernel: Gemm, silicon: Silicon) -> FloatArray:
-    """Before the running maximum."""
-    memory = term.call_bytes(rows) / (kernel.memory * silicon.bandwidth)
+    """Before the running maximum: the best of all splits, each with its best tiling."""
+    memory_s = term.call_bytes(rows) / (kernel.memory * silicon.bandwidth)
     per_unit = kernel.compute * silicon.peak(term.dtype) / silicon.units * (1 + kernel.edge / 64)
-    tilings: list[tuple[FloatArray, float | FloatArray]] = []
-    for tile_rows, tile_columns in _offered(kernel.tiles, rows):
-        tiles = np.ceil(rows / tile_rows) * np.ceil(term.n / tile_columns)
-        edges = 1 + kernel.edge * (1 / tile_rows + 1 / tile_columns)
-        tilings.append((tiles, 2 * tile_rows * tile_columns * term.k * edges / per_unit))
+    tile_rows, tile_columns = _offered(kernel.tiles)
+    if kernel.tiles in BY_ROWS:
+        decided = np.searchsorted(BY_ROWS[kernel.tiles], rows)
+        tile_rows, tile_columns = tile_rows[decided, 0], tile_columns[decided, 0]
+    tiles = np.atleast_2d(np.ceil(rows / tile_rows) * np.ceil(term.n / tile_columns))
+    edges = 1 + kernel.edge * (1 / tile_rows + 1 / tile_columns)
+    tile_s = 2 * tile_rows * tile_columns * term.k * edges / per_unit
+    splits = np.array(SPLITS if kernel.split is not None else (1.0,))[:, np.newaxis, np.newaxis]
     best = np.full(rows.shape, np.inf)
-    for split in SPLITS if kernel.split is not None else (1,):
-        time_s = _cheapest_s(tilings, memory, kernel.waves, split, silicon.units)
-        if split > 1 and kernel.split is not None and kernel.reduce is not None:
-            time_s = time_s + kernel.split + split * 8 * rows * term.n / kernel.reduce
-        best = np.minimum(best, time_s)
+    for split in (splits,) if rows.size <= FEW else splits[:, np.newaxis]:
+        time_s = _cheapest_s(tiles, tile_s, memory_s, kernel.waves, split, silicon.units)
+        if kernel.split is not None and kernel.reduce is not None and split[-1] > 1:
+            cut = np.where(split[:, 0] > 1, split[:, 0], 0.0)  # whole ones need no merging
+            time_s = time_s + kernel.split * (cut > 0) + cut * 8 * rows * term.n / kernel.reduce
+        best = np.minimum(best, time_s.min(axis=0))
     return kernel.launch + best
 
 
-def _offered(menu: str, rows: FloatArray) -> Sequence[Sequence[int] | FloatArray]:
-    """Rows and columns of the tiles among which the cheapest runs: the whole menu, or the one that
-    the number of rows decides on, an array each.
-    """
-    if menu not in BY_ROWS:
-        return TILES[menu]
-    return [np.array(TILES[menu], np.float64).T[:, np.searchsorted(BY_ROWS[menu], rows)]]
-
-
 def _cheapest_s(
-    tilings: Sequence[tuple[FloatArray, float | FloatArray]],
+    tiles: FloatArray,
+    tile_s: FloatArray,
     memory_s: FloatArray,
     waiting: float,
-    split: int,
+    split: FloatArray,
     units: float,
 ) -> FloatArray:
-    """The blend of memory and arithmetic under the best of `tilings` (tiles, seconds of each)."""
-    whole = cube(memory_s)
-    least = np.full(memory_s.shape, np.inf)
-    for tiles, tile_s in tilings:
-        waves = np.ceil(tiles * split / units)
-        if waiting:
-            idle = waiting * (waves * units / (tiles * split) - 1)
-            whole = cube(memory_s * (1 + idle))
-        least = np.minimum(least, whole + cube(waves * (tile_s / split)))
-    cheapest_s: FloatArray = np.cbrt(least)
+    """The blend of memory and arithmetic under the best tiling at each split, (split, R): `tiles`
+    of each tiling, (tiling, R), and seconds of a tile.
+    """
+    waves = np.ceil(tiles * split / units)
+    whole = memory_s
+    if waiting:
+        idle = waiting * (waves * units / (tiles * split) - 1)
+        whole = memory_s * (1 + idle)
+    together = cube(whole) + cube(waves * (tile_s / split))
+    cheapest_s: FloatArray = np.cbrt(together.min(axis=1))
     return cheapest_s
+
+
+@cache
+def _offered(menu: str) -> tuple[FloatArray, FloatArray]:
+    """Rows and columns of the tiles of a menu, each (tiling, 1)."""
+    height, width = np.array(TILES[menu], np.float64).T[:, :, np.newaxis]
+    return height, width
 
 
 def single_s(rows: FloatArray, kernel: Gemm) -> FloatArray:

@@ -23,6 +23,8 @@ USABLE_FRACTION = 0.9  # of the memory shown, the share that serving engines fil
 class Bill:
     """Bytes on the fullest GPU of a setup; `*_sequence_bytes` are for one sequence on a GPU that
     holds it, per context. Of the target's a GPU holds every `groups`-th, of the drafter's all.
+    `ahead_sequence_bytes` are the target's for the tokens that a round is ahead of the context:
+    with a drafter alone.
     """
 
     usable_bytes: float
@@ -30,57 +32,72 @@ class Bill:
     draft_bytes: float
     target_sequence_bytes: FloatArray
     draft_sequence_bytes: FloatArray
+    ahead_sequence_bytes: FloatArray
     groups: int = 1
 
     @property
     def largest_plain(self) -> FloatArray:
         """Largest batch without the drafter, per context; 0 when nothing fits."""
         left_bytes = self.usable_bytes - self.target_bytes
-        return self._largest(left_bytes, np.zeros_like(self.draft_sequence_bytes))
+        nothing = np.zeros_like(self.draft_sequence_bytes)
+        return self._largest(left_bytes, self.target_sequence_bytes, nothing)
 
     @property
     def largest(self) -> FloatArray:
         """Largest batch with the drafter, per context; 0 when nothing fits."""
         left_bytes = self.usable_bytes - self.target_bytes - self.draft_bytes
-        return self._largest(left_bytes, self.draft_sequence_bytes)
+        held = self.target_sequence_bytes + self.ahead_sequence_bytes
+        return self._largest(left_bytes, held, self.draft_sequence_bytes)
 
     def needed_bytes(self, batch: npt.ArrayLike, *, drafted: bool) -> FloatArray:
         """Bytes that `batch` sequences need, with or without the drafter."""
         sequences = np.asarray(batch, np.float64)
         held = np.ceil(sequences / self.groups) if self.groups > 1 else sequences
         plain = self.target_bytes + held * self.target_sequence_bytes
+        ahead = held * self.ahead_sequence_bytes
         extra = self.draft_bytes + sequences * self.draft_sequence_bytes
-        return plain + extra if drafted else plain
+        return plain + ahead + extra if drafted else plain
 
-    def _largest(self, left_bytes: float, draft_sequence_bytes: FloatArray) -> FloatArray:
+    def _largest(
+        self, left_bytes: float, target_sequence_bytes: FloatArray, draft_sequence_bytes: FloatArray
+    ) -> FloatArray:
         """Whole sequences in the bytes left: as many in every group, then one more in some groups
         where only the drafter's cache kept all from it. One without cache is priced as one byte.
         """
-        together = self.target_sequence_bytes + self.groups * draft_sequence_bytes
+        together = target_sequence_bytes + self.groups * draft_sequence_bytes
         together = np.maximum(together, 1.0)
         each = np.maximum(np.floor(left_bytes / together), 0.0)
-        spare = left_bytes - each * together - self.target_sequence_bytes
+        spare = left_bytes - each * together - target_sequence_bytes
         some = np.floor(spare / np.maximum(draft_sequence_bytes, 1.0))
         largest: FloatArray = self.groups * each + np.clip(some, 0.0, self.groups - 1)
         return largest
 
 
-def memory_bill(setup: Setup, context: npt.ArrayLike) -> Bill:
-    """The bill of a setup over contexts (tokens, any shape)."""
+def memory_bill(setup: Setup, context: npt.ArrayLike, slots: float = 0) -> Bill:
+    """The bill of a setup over contexts (tokens, any shape).
+
+    With the drafter, every cache also has room for `slots` tokens (0 or more) of each sequence that
+    a round is ahead: engines reserve them before they know what is kept. Not rounded to blocks.
+    """
     length = np.asarray(context, np.float64)
     target, draft, groups = setup.target, setup.draft.model, setup.attention_dp
     nothing = np.zeros(length.shape)
     # Each group beyond the first holds once more what is no expert.
     weights = target.weights_bytes(setup.dtype)
     weights += (groups - 1) * (weights - target.expert_bytes(setup.dtype))
+    kept = kv_bytes(target, length, setup.kv_dtype, setup.tp // groups)
+    drafted = length + slots
     return Bill(
         usable_bytes=setup.hardware.memory * USABLE_FRACTION,
         target_bytes=weights / setup.tp,
         draft_bytes=setup.draft.weights_bytes(setup.draft_dtype) / setup.draft_tp,
-        target_sequence_bytes=kv_bytes(target, length, setup.kv_dtype, setup.tp // groups),
+        target_sequence_bytes=kept,
         draft_sequence_bytes=setup.draft.caches
-        * kv_bytes(draft, length, setup.kv_dtype, setup.draft_tp)
+        * kv_bytes(draft, drafted, setup.kv_dtype, setup.draft_tp)
         if draft and setup.draft.caches
+        else nothing,
+        ahead_sequence_bytes=kv_bytes(target, drafted, setup.kv_dtype, setup.tp // groups) - kept
+        if slots
         else nothing,
         groups=groups,
     )

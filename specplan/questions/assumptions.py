@@ -23,7 +23,7 @@ def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
         models.append((setup.draft.model, setup.draft_dtype))
     yield from _stored(setup, models, timed=timed)
     for model, _ in models:
-        if model.architecture is None and model.stored_params is None:
+        if model.shape is None and model.stored_params is None:
             yield f"{model.name} is taken to store what it multiplies: its card says no more"
     yield from _uneven(setup)
     if bound and (setup.tp > 1 or setup.draft_tp > 1):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specplan.domain.scenario import Scenario
+from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.round import Timing, time_rounds
 from specplan.physics.steps import SINGLE, Step
 from specplan.questions.servings import telling
@@ -57,8 +57,13 @@ def beyond_tokens(scenario: Scenario) -> Iterator[str]:
         smallest = min(batches)
         cause = paid_alone(time_rounds(setup, contexts, (smallest,), drafts))
         if cause:
-            told = ", ".join(filter(None, (setup.label, apart(setup.serving))))
-            yield (
-                f"{told}: speedups are above the tokens per round at batch "
-                f"{smallest:,.0f}, for a plain step alone pays {cause}"
-            )
+            yield beyond_words(setup, apart(setup.serving), smallest, cause)
+
+
+def beyond_words(setup: Setup, served: str, batch: float, cause: str) -> str:
+    """The note on a setup, told from others by `served`."""
+    told = ", ".join(filter(None, (setup.label, served)))
+    return (
+        f"{told}: speedups are above the tokens per round at batch "
+        f"{batch:,.0f}, for a plain step alone pays {cause}"
+    )

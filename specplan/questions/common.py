@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from specplan.domain.answer import SEPARATOR, Basis
+from specplan.domain.answer import SEPARATOR, Basis, Kind
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
@@ -14,17 +14,22 @@ from specplan.questions.servings import servings_caption
 from specplan.units import people, significant
 
 
-def basis_of(scenario: Scenario, *, spread: bool = False, timed: bool = True) -> Basis:
+def basis_of(
+    scenario: Scenario, *, spread: bool = False, timed: bool = True, ranked: bool = False
+) -> Basis:
     """What each of the engines asked about says of its figures, and every assumption worth
     repeating. Figures of several kinds have an estimate's: no more is true of all of them.
 
-    `spread` says that the answer makes use of how uncertain alpha is, `timed` that it has times.
+    `spread` says that the answer makes use of how uncertain alpha is, `timed` that it has times,
+    `ranked` that what is assumed for the first setups matters most.
     """
     engines: dict[str, list[Setup]] = {}
     for setup in scenario.setups:
         engines.setdefault(setup.engine.name, []).append(setup)
-    kinds = {"estimate" if _unbounded(s) else s.engine.kind for s in scenario.setups}
-    assumed = sorted(_assumed(engines, timed=timed))
+    kinds = set(map(kind_of, scenario.setups))
+    assumed = list(_assumed(engines, timed=timed))
+    if not ranked:
+        assumed.sort()
     assumed += dict.fromkeys(_firing(scenario))
     if not spread:
         unsure = [a for a in scenario.acceptance if a.sd]
@@ -48,6 +53,11 @@ def _says(setups: Sequence[Setup], *, timed: bool) -> str:
     if timed and any(map(_unbounded, setups)):
         return f"{words.partition(':')[0]}: no bound with experts"
     return f"{words}, 9 of 10 within {100 * band:.0f} %" if band else words
+
+
+def kind_of(setup: Setup) -> Kind:
+    """What kind of figures those of a setup are."""
+    return "estimate" if _unbounded(setup) else setup.engine.kind
 
 
 def _unbounded(setup: Setup) -> bool:

@@ -78,15 +78,19 @@ COLUMNS = (
 )
 
 
-def bill_of(setup: Setup, context: float, batch: float = 1) -> MemoryBill:
-    """The bill of a setup at one context; the shortfall is that of `batch` with the drafter."""
-    (bill,) = bills_of(setup, (context,), batch)
+def bill_of(setup: Setup, context: float, batch: float = 1, slots: float = 0) -> MemoryBill:
+    """The bill of a setup at one context; the shortfall is that of `batch` with the drafter, whose
+    rounds are `slots` tokens ahead of the context.
+    """
+    (bill,) = bills_of(setup, (context,), batch, slots)
     return bill
 
 
-def bills_of(setup: Setup, contexts: Sequence[float], batch: float) -> list[MemoryBill]:
+def bills_of(
+    setup: Setup, contexts: Sequence[float], batch: float, slots: float = 0
+) -> list[MemoryBill]:
     """The bills of a setup at each context."""
-    bill, model = memory_bill(setup, contexts), setup.draft.model
+    bill, model = memory_bill(setup, contexts, slots), setup.draft.model
     caches = setup.draft.caches
     token = (
         caches * float(kv_bytes(model, 1, setup.kv_dtype, setup.draft_tp))

@@ -43,23 +43,15 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """Every candidate at one point. Arrays have shape (K,), seconds and ratios to plain decoding.
-
-    `speedup` is at the point's batch; `throughput` compares tokens per second with each arm at the
-    largest batch that fits it, 0 where none does; `flops_per_token` is the arithmetic of a token
-    over that of plain decoding, the ratio of costs once both arms are compute-bound
-    (Leviathan et al. 2023, theorem 3.11).
+class Rounds:
+    """Rounds of every candidate at one point, its drafter as this acceptance finds it. Arrays have
+    shape (K,), seconds and ratios to plain decoding.
     """
 
     point: Point
     k: tuple[int, ...]
     tokens: FloatArray
     timing: Timing
-    bill: Bill
-    speedup: FloatArray
-    throughput: FloatArray
-    flops_per_token: FloatArray
 
     @property
     def gain(self) -> FloatArray:
@@ -72,6 +64,25 @@ class Weighed:
         """Seconds per output token."""
         tpot_s: FloatArray = self.timing.round_s[0, 0] / self.tokens
         return tpot_s
+
+    @property
+    def speedup(self) -> FloatArray:
+        """Tokens per second over those of plain decoding."""
+        return self.tokens * self.gain
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed(Rounds):
+    """The same with what they cost beside time.
+
+    `throughput` compares tokens per second with each arm at the largest batch that fits it, 0 where
+    none does; `flops_per_token` is the arithmetic of a token over that of plain decoding, the ratio
+    of costs once both arms are compute-bound (Leviathan et al. 2023, theorem 3.11).
+    """
+
+    bill: Bill
+    throughput: FloatArray
+    flops_per_token: FloatArray
 
     def score(self, objective: Objective) -> FloatArray:
         """What the objective maximises; plain decoding scores 1 where it fits."""
@@ -90,22 +101,28 @@ def lengths(setup: Setup, k: tuple[int, ...]) -> tuple[int, ...]:
     return k if allowed is None else tuple(n for n in k if n <= allowed) or (0,)
 
 
-def weigh(point: Point, candidates: tuple[int, ...]) -> Weighed:
-    """The candidates at a point, its drafter as this acceptance finds it."""
+def rounds_at(point: Point, candidates: tuple[int, ...]) -> Rounds:
+    """Rounds of the candidates at a point."""
     setup = seen_by(point.setup, point.acceptance, point.context)
-    point, k = replace(point, setup=setup), lengths(setup, candidates)
+    k = lengths(setup, candidates)
     timing = time_rounds(setup, (point.context,), (point.batch,), k)
     tokens = tokens_of(point.acceptance, k, point.context)
-    bill = memory_bill(setup, point.end)
+    return Rounds(replace(point, setup=setup), k, tokens, timing)
+
+
+def weigh(point: Point, candidates: tuple[int, ...]) -> Weighed:
+    """The candidates at a point, its drafter as this acceptance finds it."""
+    rounds = rounds_at(point, candidates)
+    point, k, tokens = rounds.point, rounds.k, rounds.tokens
+    bill = memory_bill(point.setup, point.end)
     return Weighed(
         point=point,
         k=k,
         tokens=tokens,
-        timing=timing,
+        timing=rounds.timing,
         bill=bill,
-        speedup=tokens * timing.gain[0, 0],
         throughput=_throughput(point, k, tokens, bill),
-        flops_per_token=_flops_per_token(setup, k, tokens),
+        flops_per_token=_flops_per_token(point.setup, k, tokens),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from specplan.domain.answer import SEPARATOR, Answer
@@ -102,12 +103,50 @@ def _grid(grid: Grid, rule: str) -> Iterator[Line]:
     ]
     if grid.title:
         yield [(grid.title, "head")]
+    blocks = _blocks(grid, widths)
+    if len(blocks) == 1:
+        yield from _block(grid, heading, chain(first, rows), widths, rule)
+        return
+    every = [*first, *rows]
+    for number, block in enumerate(blocks):
+        if number:
+            yield []
+        part = replace(grid, heads=tuple(grid.heads[place] for place in block))
+        some = [widths[place] for place in block]
+        below = (_part(row, block) for row in every)
+        yield from _block(part, _part(heading, block), below, some, rule)
+
+
+def _block(
+    grid: Grid, heading: Row, rows: Iterable[Row], widths: list[int], rule: str
+) -> Iterator[Line]:
     yield _aligned(heading, grid, widths)
     if rule:
         total = grid.lead + sum(widths) + sum(head.gap for head in grid.heads)
         yield [(rule * total, "dim")]
-    for row in chain(first, rows):
+    for row in rows:
         yield _aligned(row, grid, widths)
+
+
+def _blocks(grid: Grid, widths: Sequence[int]) -> list[Sequence[int]]:
+    """The places of the columns that stand together: all, or as many as a page is wide for, behind
+    those that are repeated.
+    """
+    sizes = [width + head.gap for width, head in zip(widths, grid.heads, strict=True)]
+    room = EDGE - 1 - grid.lead - sum(sizes[: grid.repeated])  # a mark may end the line
+    heads, others = range(grid.repeated), range(grid.repeated, len(sizes))
+    if not heads or sum(sizes[place] for place in others) <= room:
+        return [range(len(sizes))]
+    blocks: list[list[int]] = [[]]
+    for place in others:
+        if blocks[-1] and sum(sizes[p] for p in (*blocks[-1], place)) > room:
+            blocks.append([])
+        blocks[-1].append(place)
+    return [[*heads, *block] for block in blocks]
+
+
+def _part(row: Row, block: Sequence[int]) -> Row:
+    return replace(row, cells=tuple(row.cells[place] for place in block))
 
 
 def _aligned(row: Row, grid: Grid, widths: list[int]) -> Line:

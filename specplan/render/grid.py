@@ -37,12 +37,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows under headings; `lead` keeps a character free at the left for the rows' marks."""
+    """Rows under headings; `lead` keeps a character free at the left for the rows' marks. With
+    `repeated` columns at the left, what is too wide for a page may go on in blocks that repeat
+    them.
+    """
 
     heads: tuple[Head, ...]
     rows: Iterable[Row]
     title: str = ""
     lead: bool = False
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

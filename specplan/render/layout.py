@@ -7,7 +7,7 @@ from itertools import chain
 
 from specplan.domain.answer import Answer, Facts, Lines, Pivot, Rows, Table
 from specplan.render.cells import cell_text, rows, shown
-from specplan.render.grid import Cell, Element, Grid, Head, Pairs, Prose, Row
+from specplan.render.grid import Cell, Element, Grid, Head, Pairs, Prose, Row, Style
 from specplan.render.pivot import pivot
 
 TEXTUAL = ("text", "flag")
@@ -38,20 +38,26 @@ def _listing(section: Rows, table: Table) -> Iterator[Grid]:
             Head(shown(column.title), left=column.form in TEXTUAL, gap=2 if number else 0)
             for number, column in enumerate(columns)
         )
-        yield Grid(heads, chain((first,), found))
+        yield Grid(heads, chain((first,), found), repeated=section.heads)
 
 
 def _listed(section: Rows, table: Table) -> Iterator[Row]:
     forms = [table.column(name).form for name in section.columns]
-    marked = [bool(section.mark) and name == section.marked for name in section.columns]
+    marks: list[tuple[str, str, str, Style]] = []
+    if section.mark:
+        marks.append((section.marked, section.mark, "*", "best"))
+    marks += [(column, flag, "!", "loss") for column, flag in section.losing]
+    flags = [name for name in (section.where, *(flag for _, flag, _, _ in marks)) if name]
     shape = len(section.columns)
-    flags = [name for name in (section.where, section.mark) if name]
     for values in rows(table, (*section.columns, *flags)):
-        if section.where and not values[shape]:
+        told = dict(zip(flags, values[shape:], strict=True))
+        if section.where and not told[section.where]:
             continue
-        chosen = bool(section.mark and values[-1])
+        marked = {
+            column: (sign, style) for column, flag, sign, style in reversed(marks) if told[flag]
+        }
         cells = (
-            Cell(cell_text(value, form), *(("*", "best") if chosen and is_marked else ()))
-            for value, form, is_marked in zip(values[:shape], forms, marked, strict=True)
+            Cell(cell_text(value, form), *marked.get(name, ()))
+            for value, form, name in zip(values[:shape], forms, section.columns, strict=True)
         )
         yield Row(tuple(cells))

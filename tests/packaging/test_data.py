@@ -27,6 +27,7 @@ PUBLIC = {
     "best_k",
     "best_tree",
     "check",
+    "compare",
     "exactness",
     "explain",
     "gate",

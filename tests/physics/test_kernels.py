@@ -11,6 +11,7 @@ from engine_worlds import CHIP, ENGINE, SIMPLE
 from specplan.domain.card import Dtype
 from specplan.domain.engine import Gemm
 from specplan.domain.hardware import Hardware
+from specplan.physics import kernels
 from specplan.physics.experts import Route
 from specplan.physics.kernels import allreduce_s, blend, gemm_s, seconds, single_s
 from specplan.physics.moving import Elementwise, Exchange, Sample, State
@@ -24,8 +25,8 @@ WHOLE = Matmul("m", 1, 12_800, 1000, Dtype.BF16)  # 100 columns of 128 tiles: on
 def with_gemm(**changed: object) -> tuple[Gemm, Silicon]:
     """The bf16 products with other constants, and the silicon that runs them so."""
     kernel = replace(SIMPLE.gemm[Dtype.BF16], **changed)  # type: ignore[arg-type]
-    kernels = replace(SIMPLE, gemm={Dtype.BF16: kernel})
-    return kernel, Silicon(CHIP, replace(ENGINE, kernels=(kernels,)))
+    on = replace(SIMPLE, gemm={Dtype.BF16: kernel})
+    return kernel, Silicon(CHIP, replace(ENGINE, kernels=(on,)))
 
 
 def product_s(rows: list[float], **changed: object) -> list[float]:
@@ -110,6 +111,17 @@ def test_rows_are_independent_of_each_other():
     alone = [product_s([m])[0] for m in (1.0, 63.0, 64.0, 65.0, 300.0)]
     together = product_s([300.0, 1.0, 65.0, 64.0, 63.0])
     assert sorted(together) == sorted(alone)
+
+
+@pytest.mark.parametrize("tiles", ["small", "by-rows"])
+@pytest.mark.parametrize("split", [{}, {"split": 1e-6, "reduce": 1e12}], ids=("whole", "split"))
+def test_how_many_are_timed_together_makes_no_difference(monkeypatch, tiles, split):
+    rows = [float(m) for m in (*range(1, 80), 300, 1000, 4097, 9000)]
+    usual = product_s(rows, tiles=tiles, waves=0.3, edge=50.0, **split)
+    for few, part in ((0, 10_000), (10_000, 10_000), (8, 7)):
+        monkeypatch.setattr(kernels, "FEW", few)
+        monkeypatch.setattr(kernels, "ROWS", part)
+        assert product_s(rows, tiles=tiles, waves=0.3, edge=50.0, **split) == usual
 
 
 def test_no_rows_are_no_error():

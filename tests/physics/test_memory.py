@@ -186,6 +186,40 @@ def test_one_group_is_tensor_parallel_alone(model, tp):
     assert found.target_bytes == model.weights_bytes(Dtype.BF16) / tp
 
 
+@pytest.mark.parametrize(
+    "case", [worlds.PAIR, worlds.FREE, worlds.PLAIN], ids=("pair", "free", "plain")
+)
+@pytest.mark.parametrize("slots", [1, 7, 1000])
+def test_tokens_ahead_are_the_drafted_arms(case, slots):
+    usual, ahead = bill(case), memory_bill(worlds.setup(case), 1000, slots)
+    assert int(ahead.largest_plain) == int(usual.largest_plain)
+    assert int(ahead.largest) == oracle.largest_batch(case, 1000 + slots, drafted=True)
+    assert float(ahead.needed_bytes(5, drafted=False)) == float(
+        usual.needed_bytes(5, drafted=False)
+    )
+    each = oracle.sequence_bytes(case, 1000 + slots, drafted=True)
+    expected = oracle.weights_bytes(case, drafted=True) + 5 * each
+    assert float(ahead.needed_bytes(5, drafted=True)) == pytest.approx(expected, rel=1e-14)
+
+
+def test_windows_hold_no_more_than_they_see():
+    layer = oracle.Layer(heads=8, kv_heads=8, head_dim=64, mlp_width=64, window=500)
+    case = replace(worlds.FREE, target=oracle.Model(hidden=512, vocab=1000, layers=(layer,)))
+    found = memory_bill(worlds.setup(case), 1000, 8)
+    assert float(found.ahead_sequence_bytes) == 0
+
+
+def test_attention_groups_hold_the_tokens_ahead_of_their_own():
+    base = replace(worlds.setup(replace(worlds.PAIR, tp=4, draft_tp=1)), attention_dp=4)
+    found = memory_bill(base, 1000, 10)
+    # 9e9 less the target's weights, four times over 4 GPUs, and the drafter's: 6.8e9 bytes, in
+    # which a group's sequence takes 1010 x 1e5 and the drafter's caches of four 4 x 1010 x 1e4.
+    each = int(6.8e9 // (1010 * 1.4e5))
+    assert each <= int(found.largest) / 4 < each + 1
+    needed = float(found.needed_bytes(8, drafted=True))
+    assert needed == pytest.approx(2.2e9 + 2 * 1010 * 1e5 + 8 * 1010 * 1e4, rel=1e-12)
+
+
 def grouped(case: oracle.Case, groups: int, context: float = 1000):
     """The bill of a case whose GPUs attend in groups."""
     return memory_bill(replace(worlds.setup(case), attention_dp=groups), context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specplan.domain.answer import (
@@ -90,6 +92,78 @@ Memory ends at batch 61.
 16        -  38.2 ms  compute
 """
     )
+
+
+WIDE = (
+    Column("name", "", "name", "text"),
+    *(Column(f"figure_{n}", "1", f"figure {n}", "number") for n in range(8)),
+    Column("best", "", "best", "flag"),
+    Column("lost", "", "lost", "flag"),
+)
+
+
+def wide(**more) -> Answer:
+    """Two rows of eight figures, of which the first is best by its third and the second loses."""
+    names = ("one", "another")
+    records = [
+        {"name": name, "best": not n, "lost": bool(n)}
+        | {f"figure_{i}": 1000.0 * (n + 1) + i for i in range(8)}
+        for n, name in enumerate(names)
+    ]
+    figures = tuple(f"figure_{n}" for n in range(8))
+    section = Rows(columns=("name", *figures), mark="best", marked="figure_2", **more)
+    return Answer(
+        command="compare",
+        value=None,
+        table=table_of(WIDE, records),
+        view=View(title="", sections=(section,)),
+        basis=Basis(kind="exact", says=""),
+    )
+
+
+BLOCKS = """\
+name     figure 0  figure 1  figure 2  figure 3  figure 4  figure 5  figure 6
+one         1,000     1,001     1,002*    1,003     1,004     1,005     1,006
+another     2,000     2,001!    2,002     2,003     2,004     2,005     2,006
+
+name     figure 7
+one         1,007
+another     2,007!
+"""
+
+
+def test_what_is_wider_than_a_page_goes_on_in_blocks(draw):
+    losing = (("figure_1", "lost"), ("figure_7", "lost"))
+    assert draw(wide(heads=1, losing=losing), "plain") == BLOCKS
+    ruled = draw(wide(heads=1, losing=losing), "table").splitlines()
+    assert [line for line in ruled if not line.startswith("-")] == BLOCKS.splitlines()
+    assert sum(line.startswith("-") for line in ruled) == 2
+
+
+def test_without_heads_it_stays_as_wide_as_it_is(draw):
+    lines = draw(wide(), "plain").splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) > 80
+
+
+def test_a_column_wider_than_a_page_stands_alone(draw):
+    answer = wide(heads=1)
+    (chunk,) = answer.table.chunks()
+    records = [
+        {**dict(zip(chunk, row, strict=True)), "name": "n" * 75}
+        for row in zip(*chunk.values(), strict=True)
+    ]
+    long = replace(answer, table=table_of(WIDE, records))
+    blocks = draw(long, "plain").split("\n\n")
+    assert len(blocks) == 8
+    assert [block.split()[2] for block in blocks] == [str(n) for n in range(8)]
+
+
+def test_markdown_needs_no_blocks(draw):
+    text = draw(wide(heads=1, losing=(("figure_1", "lost"),)), "markdown")
+    assert len(text.splitlines()) == 4
+    assert r"1,002\*" in text
+    assert "2,001!" in text
 
 
 def test_markdown(draw):
