@@ -28,9 +28,9 @@ def basis_of(
         engines.setdefault(setup.engine.name, []).append(setup)
     kinds = set(map(kind_of, scenario.setups))
     assumed = list(_assumed(engines, timed=timed))
-    if not ranked:
+    if not ranked:  # where they are, every setup has an acceptance of its own
         assumed.sort()
-    assumed += dict.fromkeys(_firing(scenario))
+        assumed += dict.fromkeys(_firing(scenario))
     if not spread:
         unsure = [a for a in scenario.acceptance if a.sd]
         assumed += [
