@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from specplan.physics.twosample.pools import MIN_OUTPUTS, Floats, Ints, Next, Pool, Table
+from specplan.physics.twosample.pools import Floats, Ints, Next, Pool, Table
 
 WEIGHT = 2 / 3
 FOLDS = 5
@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """What comes next, place by place, at those that `MIN_OUTPUTS` outputs reach.
+    """What comes next, place by place, at those that enough outputs reach.
 
     `cells` and `places` count within outputs; `place` (C,) is the place of a cell, `count` (C,)
     its number in all outputs, `reached` (G,) that of each place. Cells that a single output has
@@ -50,7 +50,7 @@ class Cells:
         """Counted from what came next in each distinct output."""
         table, distinct = found.cells, pool.distinct
         places = table.moved(found.place, distinct)
-        reached = places.outputs(pool) >= MIN_OUTPUTS
+        reached = places.outputs(pool) >= pool.fewest
         # Behind the other cells of a place stands one for all that a single output has.
         behind = len(found.place)
         order = np.where(table.outputs(pool) == 1, behind, np.arange(behind))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MIN_OUTPUTS = 8  # that reach a place; where fewer do, nothing is compared
+MIN_OUTPUTS = 8  # that reach a place, or all there are; where fewer do, nothing is compared
 MAX_DEPTH = 4096  # prefixes are followed so far
 MAX_DISTINCT = 4096  # outputs held against each other at once
 
@@ -76,6 +76,11 @@ class Pool:
     def size(self) -> int:
         """Outputs of both, N."""
         return self.n + self.m
+
+    @property
+    def fewest(self) -> int:
+        """Outputs that must reach a place for it to be looked at."""
+        return min(MIN_OUTPUTS, self.size)
 
     @property
     def distinct(self) -> int:
@@ -171,7 +176,7 @@ def first(pool: Pool) -> Next:
 
 
 def after_prefix(pool: Pool) -> Next:
-    """What follows each prefix of one token or more, as long as `MIN_OUTPUTS` outputs share it."""
+    """What follows each prefix of one token or more, as long as enough outputs share it."""
     found: list[tuple[Ints, Ints, Ints]] = []
     places = 0
     output = np.arange(pool.distinct)
@@ -182,7 +187,7 @@ def after_prefix(pool: Pool) -> Next:
             found.append((output, prefix + places, symbol))
             places += int(prefix.max()) + 1
         _, longer = np.unique(prefix * (pool.end + 1) + symbol, return_inverse=True)
-        shared = np.bincount(longer, weights=pool.times[output]) >= MIN_OUTPUTS
+        shared = np.bincount(longer, weights=pool.times[output]) >= pool.fewest
         kept = shared[longer] & (symbol != pool.end)
         if not kept.any():
             break
