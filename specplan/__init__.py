@@ -25,6 +25,7 @@ _HOMES = {
     "best_k": "specplan.questions.best_k",
     "best_tree": "specplan.questions.best_tree",
     "check": "specplan.cli.checked",
+    "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
     "gate": "specplan.questions.gate",
@@ -37,6 +38,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
     from specplan.cli.checked import check
+    from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
     from specplan.domain.answer import Answer
@@ -59,6 +61,7 @@ __all__ = [
     "best_k",
     "best_tree",
     "check",
+    "equivalence",
     "exactness",
     "explain",
     "gate",

@@ -16,7 +16,7 @@ from specplan.errors import InputError, Refused, UsageError
 from specplan.physics.divergence import Divergence
 from specplan.physics.trials import check_seed
 from specplan.physics.twosample.compare import TESTS, Found, compare, nothing
-from specplan.physics.twosample.judge import judged
+from specplan.physics.twosample.judge import Tested, judged
 from specplan.physics.twosample.labels import log_labellings
 from specplan.questions.equivalence_greedy import (
     Greedy,
@@ -171,7 +171,7 @@ def _check_room(joined: Joined, level: float) -> None:
 def _sampled(asked: _Asked, found: Found, rows: int) -> Answer:
     result = judged(found, asked.level, asked.sensitivity)
     differing = result.differing(asked.level)
-    best = max(result.tests, key=lambda tested: tested.power or 0.0)
+    best = min(result.tests, key=_blindness)
     certain = best.power is not None and best.power >= CERTAIN
     value = asked.value(
         verdict="differs" if differing else "same" if certain else "unsure",
@@ -195,6 +195,12 @@ def _sampled(asked: _Asked, found: Found, rows: int) -> Answer:
             source="Phipson and Smyth 2010; Holm 1979",
         ),
     )
+
+
+def _blindness(tested: Tested) -> tuple[float, float]:
+    """The shift that a test needs, above 1 where none is enough; then what it misses."""
+    power = -1.0 if tested.power is None else tested.power
+    return tested.smallest_tv or 2.0, -power
 
 
 def _greedy(asked: _Asked) -> Answer:
@@ -235,14 +241,14 @@ class _Asked:
         )
 
     @property
-    def caption(self) -> str:
+    def caption(self) -> tuple[str, str]:
         """The files and how much they have in common."""
         plain, spec = (sum(map(len, arm)) for arm in zip(*self.joined.pairs, strict=True))
         unit = "token ids" if self.plain.unit == "tokens" else "text"
         prompts = len(self.joined.names)
         return (
-            f"{visible(self.plain.name, 24)} and {visible(self.spec.name, 24)}: "
-            f"{prompts:,} prompt{'s' * (prompts > 1)}, {plain:,} and {spec:,} outputs, {unit}"
+            f"{visible(self.plain.name, 38)} and {visible(self.spec.name, 38)}",
+            f"{prompts:,} prompt{'s' * (prompts > 1)}, {plain:,} and {spec:,} outputs, {unit}",
         )
 
     def answer(self, value: Equivalence, table: Table, view: View, basis: Basis) -> Answer:

@@ -99,40 +99,42 @@ def greedy_table(found: Divergence) -> Table:
     return table_of(COLUMNS, records)
 
 
-def greedy_view(value: Equivalence, told: Greedy, caption: str) -> View:
+def greedy_view(value: Equivalence, told: Greedy, caption: tuple[str, ...]) -> View:
     """The page that people see."""
-    parted = f"{told.diverged:,} of {value.prompts:,} prompts"
-    title = {
-        "differs": "Greedy outputs differ",
-        "same": "Greedy outputs agree" if told.diverged else "Greedy outputs are identical",
-        "unsure": "Greedy outputs part now and then",
-    }[value.verdict]
     if not told.diverged:
-        high = significant(told.rate_high, 2)
-        lines = (f"None of {told.compared:,} tokens differs: at most {high} of them do (95 %).",)
-        return View(title=title, caption=(caption,), sections=(Lines(lines),))
-    facts = [
-        ("outputs part", f"{parted}, {told.identical:,} are identical"),
-        ("rate", f"{_once(told.rate)} ({_once(told.rate_high)} to {_once(told.rate_low)})"),
-        ("asked about", f"{_once(value.sensitivity)}, p {significant(told.p_value, 2)}"),
+        line = f"None of {told.compared:,} tokens differs: {_once(told.rate_high)} at most (95 %)."
+        title = "Greedy outputs are identical"
+        return View(title=title, caption=caption, sections=(Lines((line,)),))
+    how = "differ: they part" if value.verdict == "differs" else "part"
+    asked = {"differs": "more often", "same": "less often", "unsure": "cannot be told apart"}
+    facts = (
+        (
+            "outputs part",
+            f"{told.diverged:,} of {value.prompts:,} prompts, {told.identical:,} are identical",
+        ),
+        ("rate", f"{_once(told.rate)} ({_tokens(told.rate_high)} to {_tokens(told.rate_low)})"),
+        ("asked about", f"{_once(value.sensitivity)}: {asked[value.verdict]}"),
         ("first difference", _positions(told)),
-    ]
+    )
     columns = ("first", "last", "compared", "diverged", "rate", "rate_low", "rate_high")
     return View(
-        title=title,
-        caption=(caption,),
-        sections=(Facts(tuple(facts)), Rows(columns=columns), Lines((NUMERICS,), wrap=True)),
+        title=f"Greedy outputs {how} {_once(told.rate)}",
+        caption=caption,
+        sections=(Facts(facts), Rows(columns=columns), Lines((NUMERICS,), wrap=True)),
     )
 
 
 def _once(rate: float) -> str:
-    return f"once in {1 / rate:,.0f} tokens" if rate else "never"
+    return f"once in {_tokens(rate)} tokens" if rate else "never"
+
+
+def _tokens(rate: float) -> str:
+    """Tokens to one output that parts: 683 or, if they are few, 6.8."""
+    return f"{1 / rate:,.0f}" if rate <= 0.01 else significant(1 / rate, 2)
 
 
 def _positions(told: Greedy) -> str:
-    if told.quartiles is None:
+    if told.quartiles is None or told.first is None:
         return "none"
     low, median, high = (f"{cut:,.0f}" for cut in told.quartiles)
-    return (
-        f"token {told.first:,} at the earliest; half by {median}, the middle half {low} to {high}"
-    )
+    return f"half by token {median}, the middle half {low} to {high}, earliest {told.first:,}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ EXPLAINED = (
     "next that stands at places which enough outputs reach."
 )
 _NAME = 40  # characters of a prompt that people are shown
+_DIGITS = 5  # behind the point, at most
 
 
 def sampled_table(
@@ -92,12 +94,12 @@ def _of_prompt(
     }
 
 
-def sampled_view(value: Equivalence, result: Judged, caption: str) -> View:
+def sampled_view(value: Equivalence, result: Judged, caption: tuple[str, ...]) -> View:
     """The page that people see."""
     title = {
         "differs": "The distributions differ",
         "same": "No difference seen",
-        "unsure": "Too few outputs to tell",
+        "unsure": "No difference seen, but too few outputs",
     }[value.verdict]
     sections: list[Section] = [
         Rows(
@@ -106,31 +108,28 @@ def sampled_view(value: Equivalence, result: Judged, caption: str) -> View:
             mark="differs",
             marked="p",
         ),
-        Lines(tuple(_lines(value))),
+        Lines((" ".join(_told(value)),), wrap=True),
     ]
     if value.differing and len(result.prompts) > 1:
         sections.append(Lines(("Prompts that stand out most:",)))
         sections.append(Rows(columns=("name", "deviation", "p_value", "adjusted_p"), where="worst"))
     sections.append(Lines((EXPLAINED,), wrap=True))
-    return View(title=title, caption=(caption,), sections=tuple(sections))
+    return View(title=title, caption=caption, sections=tuple(sections))
 
 
-def _lines(value: Equivalence) -> Iterator[str]:
+def _told(value: Equivalence) -> Iterator[str]:
+    if value.verdict == "differs":
+        yield f"* differs at level {value.level:g}."
+        return
     if value.sees_best is None or value.power is None:
         yield "No place is reached by enough outputs to compare what comes next."
         return
     asked = f"A mean TV of {value.sensitivity:g}"
-    seen = f"{100 * value.power:.0f} %"
-    test = f"({value.sees_best})"
-    if value.verdict == "differs":
-        yield f"* differs at level {value.level:g}."
-    elif value.verdict == "same":
-        yield f"{asked} would have shown with probability {seen} {test}."
-    else:
-        yield f"{asked} would have shown with probability {seen} only {test}."
-        if value.smallest_tv and value.sensitivity:
-            more = (value.smallest_tv / value.sensitivity) ** 2
-            yield f"About {significant(more, 2)} times the outputs make it {100 * POWER:.0f} %."
+    seen = f"{100 * value.power:.0f} %" if value.power >= 0.01 else "below 1 %"
+    yield f"{asked} would have shown with probability {seen} ({value.sees_best})."
+    if value.verdict == "unsure" and value.smallest_tv and value.sensitivity:
+        more = (value.smallest_tv / value.sensitivity) ** 2
+        yield f"About {significant(more, 2)} times the outputs make it {100 * POWER:.0f} %."
 
 
 def _effect(tested: Tested, value: Equivalence) -> str:
@@ -138,5 +137,10 @@ def _effect(tested: Tested, value: Equivalence) -> str:
         return ""
     of = "pieces" if tested.effect_of == "tokens" and value.unit == "text" else tested.effect_of
     effect = max(tested.effect, 0.0) if of == "TV" else tested.effect
-    low, high = significant(tested.effect_low, 2), significant(tested.effect_high, 2)
-    return f"{significant(effect, 2)} ({low} to {high}) {of}"
+    bounds = [effect, tested.effect_low, tested.effect_high]
+    if of == "share":
+        bounds, of = [100 * bound for bound in bounds], "%"
+    width = max(bounds) - min(bounds)
+    digits = min(max(1 - math.floor(math.log10(width)), 0), _DIGITS) if width > 0 else _DIGITS
+    mean, low, high = (f"{bound:,.{digits}f}" if bound else "0" for bound in bounds)
+    return f"{mean} ({low} to {high}) {of}"

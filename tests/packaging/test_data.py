@@ -27,6 +27,7 @@ PUBLIC = {
     "best_k",
     "best_tree",
     "check",
+    "equivalence",
     "exactness",
     "explain",
     "gate",

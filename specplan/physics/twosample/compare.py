@@ -111,9 +111,9 @@ def _prompt(
         forms = {test: _form(pool, test, of, found) for test, of in events.items()}
         ranked = _ranked(pool, events["token after a token"], found)
         for part, labels in _labels(pool, rows, rng):
-            for test, form in forms.items():
-                here[test][part] += form.at(pool, labels)
             z = labels - pool.times * (pool.n / pool.size)
+            for test, form in forms.items():
+                here[test][part] += form.at(z)
             for test, score in ranked.items():
                 here[test][part] += z @ score
     return here

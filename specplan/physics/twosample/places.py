@@ -24,7 +24,7 @@ from specplan.physics.twosample.pools import Floats, Ints, Next, Pool, Table
 WEIGHT = 2 / 3
 FOLDS = 5
 
-_BLOCK = 1 << 18  # entries of a matrix that is held at once
+_BLOCK = 1 << 16  # entries of a matrix that is held at once: what a core's cache holds
 _ROUNDING = 1e-9
 
 
@@ -132,22 +132,24 @@ class Shift(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """S as a function of the labels: through a matrix (U, U) or through features (U, cells)."""
+    """S as a function of the labels: through a matrix (U, U) or through features (U, cells).
+
+    What an output makes with itself is `own` (U,) for the sum of its squared labels, which is
+    (1 - 2n/N) times that of its labels, and `constant` over all outputs.
+    """
 
     gram: Floats | None
     features: Floats
     own: Floats
+    constant: float
 
-    def at(self, pool: Pool, labels: Floats) -> Floats:
-        """S for each row of labels (rows, U): how many of each output are the plain engine's."""
-        share = pool.n / pool.size
-        z = labels - pool.times * share
-        itself = labels * (1 - share) ** 2 + (pool.times - labels) * share**2
+    def at(self, z: Floats) -> Floats:
+        """S for each row of z (rows, U), the sum of the labels of each distinct output."""
         if self.gram is None:
             together = ((z @ self.features) ** 2).sum(axis=1)
         else:
             together = np.einsum("ij,ij->i", z @ self.gram, z)
-        found: Floats = together - itself @ self.own
+        found: Floats = together - z @ self.own - self.constant
         return found
 
 
@@ -170,8 +172,15 @@ def compared(pool: Pool, cells: Cells) -> tuple[Form, Shift]:
         else:
             parts.append(weighed)
     features = np.concatenate(parts, axis=1) if parts else np.zeros((pool.distinct, 0))
-    own = np.diagonal(gram).copy() if many else (features**2).sum(axis=1)
-    return Form(gram if many else None, features, own), split.shift(cells)
+    squares = np.diagonal(gram) if many else (features**2).sum(axis=1)
+    share = pool.n / pool.size
+    form = Form(
+        gram=gram if many else None,
+        features=features,
+        own=squares * (1 - 2 * share),
+        constant=share * (1 - share) * float(pool.times @ squares),
+    )
+    return form, split.shift(cells)
 
 
 class _Split:
