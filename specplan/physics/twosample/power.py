@@ -10,7 +10,7 @@ import numpy as np
 from specplan.physics.twosample.places import Reach
 from specplan.physics.twosample.pools import Floats
 
-_HALVINGS = 40
+_HALVINGS = 20
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
@@ -20,7 +20,8 @@ def power(statistics: Floats, reach: Reach, tv: float, threshold: float) -> floa
 
     `statistics` (1 + B,) are S as labelled and in B random labellings: S without a shift. A shift
     adds its mean and a normal part; what it must add at least, `Reach` says. That holds for many
-    outputs; tests plant shifts to see how far it carries.
+    outputs and cells; where two cells are all, a power of 0.37 is told as 0.44 and one of 0.93 as
+    0.90. Tests plant shifts to see how far it carries.
     """
     if not reach.spread or not 0 < tv <= 1:
         return 0.0
