@@ -96,7 +96,7 @@ class _Reader:
         """Adds the record in a line; an error says where the line stands."""
         self.records += 1
         try:
-            record = parse_json(line, self.path)
+            record = parse_json(line.rstrip(b"\r\n"), self.path)
             if self.key is None:
                 self.key = prompt_key(record)
             prompt = prompt_of(record, self.key) if self.key else str(self.records)
