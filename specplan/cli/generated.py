@@ -7,9 +7,10 @@ from pathlib import Path
 from specplan.domain.answer import Answer
 from specplan.domain.outputs import Outputs
 from specplan.errors import UsageError
+from specplan.importers.opening import exists, place
 from specplan.importers.outputs import STDIN, read_outputs
-from specplan.questions.equivalence import LEVEL, SENSITIVITY
 from specplan.questions.equivalence import equivalence as question
+from specplan.questions.equivalence_asked import LEVEL, SENSITIVITY
 
 
 def equivalence(
@@ -40,5 +41,7 @@ def read_both(plain: str, spec: str) -> tuple[Outputs, Outputs]:
     """The outputs of both files, text numbered alike."""
     if plain == spec == STDIN:
         raise UsageError("standard input can be one of the files, not both")
+    if exists(Path(plain)) and exists(Path(spec)) and Path(plain).samefile(spec):
+        raise UsageError(f"{place(Path(plain))} is given twice", hint="name the other file")
     pieces: dict[str, int] = {}
     return read_outputs(plain, pieces), read_outputs(spec, pieces)

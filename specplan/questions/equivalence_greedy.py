@@ -12,7 +12,7 @@ from specplan.physics.divergence import Divergence
 from specplan.units import significant
 
 if TYPE_CHECKING:
-    from specplan.questions.equivalence import Equivalence
+    from specplan.questions.equivalence_asked import Equivalence
 
 ERROR = 0.05  # of the interval of a rate
 

@@ -13,7 +13,7 @@ from specplan.units import significant
 from specplan.visible import visible
 
 if TYPE_CHECKING:
-    from specplan.questions.equivalence import Equivalence
+    from specplan.questions.equivalence_asked import Equivalence
 
 WORST = 5  # prompts that people are shown
 

@@ -126,7 +126,7 @@ def test_gzip_and_standard_input(capsys, monkeypatch):
     ("words", "says"),
     [
         (("target.jsonl",), "missing argument 'SPEC'; specplan equivalence --help shows how"),
-        (("target.jsonl", "target.jsonl"), "target.jsonl and target.jsonl are the same file"),
+        (("target.jsonl", "target.jsonl"), "target.jsonl is given twice; name the other file"),
         (("target.jsonl", "bug.jsonl", "--level", "0"), "level is 0; expected above 0, up to 0.5"),
         (("target.jsonl", "bug.jsonl", "--level", "x"), "--level: 'x' is not a number; "),
         (("target.jsonl", "bug.jsonl", "--permutations", "9"), "9 permutations at level 0.01; "),

@@ -12,7 +12,8 @@ from specplan.domain.outputs import Outputs
 from specplan.errors import InputError, Refused, UsageError
 from specplan.physics.rounds import random_chains
 from specplan.physics.verify import Bug
-from specplan.questions.equivalence import equivalence, join
+from specplan.questions.equivalence import equivalence
+from specplan.questions.equivalence_asked import join
 
 
 def outputs(prompts, name="plain.jsonl", **more) -> Outputs:
@@ -134,7 +135,7 @@ def test_sensitivities_out_of_range(sensitivity):
 def test_too_few_outputs_for_any_test_are_refused():
     rng = np.random.default_rng(0)
     files = [outputs({"q": list(rng.integers(0, 9, (4, 5)))}, name) for name in ("a", "b")]
-    with pytest.raises(Refused, match="4 and 4 outputs to 1 prompts cannot show a difference"):
+    with pytest.raises(Refused, match="4 and 4 outputs to 1 prompt cannot show a difference"):
         equivalence(*files)
     assert equivalence(*files, level=0.5).value.decoding == "sampled"
 
@@ -246,8 +247,19 @@ def test_files_that_have_nothing_in_common():
     with pytest.raises(InputError) as refused:
         equivalence(plain, spec)
     assert str(refused.value) == (
-        "no prompt of plain.jsonl is in spec.jsonl; plain.jsonl names prompts by prompt_id, "
-        "spec.jsonl names prompts by line: use one prompt_id in both"
+        "no prompt of plain.jsonl is in spec.jsonl; they are named by prompt_id in one and by line "
+        "in the other; give both the same prompt_id"
+    )
+
+
+def test_a_line_is_no_name():
+    plain, spec = outputs({"1": [[1]]}), outputs({"1": [[1]]}, "spec.jsonl", named_by="")
+    with pytest.raises(InputError, match="named by prompt_id in one and by line in the other"):
+        equivalence(plain, spec)
+    lines = [outputs({"1": [[1]]}, name, named_by="") for name in ("a", "b")]
+    assert equivalence(*lines).notes == (
+        "one output to each prompt: taken for greedy; sampled ones need several; lines without a "
+        "prompt_id are a prompt each",
     )
 
 
@@ -256,9 +268,9 @@ def test_tokens_are_not_held_against_text():
         equivalence(outputs({"a": [[1]]}), outputs({"a": [[1]]}, "spec.jsonl", unit="text"))
 
 
-def test_a_file_is_not_held_against_itself():
-    with pytest.raises(UsageError, match="a and b are the same file"):
-        equivalence(outputs({}, "a", sha256="0" * 64), outputs({}, "b", sha256="0" * 64))
+def test_files_that_are_alike_are_told():
+    plain, spec = (outputs({"q": [[1]], "r": [[2]] * 2}, name, sha256="0" * 64) for name in "ab")
+    assert equivalence(plain, spec).notes == ("both files are the same, byte for byte",)
 
 
 def test_other_limits_of_length_are_told():

@@ -7,6 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from generated import hidden, plain_shift
+from hypothesis import given
+from hypothesis import strategies as st
 
 from specplan.physics.twosample import places, pools
 from specplan.physics.twosample.places import Cells, Reach, Shift, compared, reach
@@ -174,6 +177,25 @@ def test_the_tv_of_split_outputs_is_that_of_the_first_tokens():
 def test_a_single_output_of_an_engine_tells_no_tv():
     pool = Pool.of([[1]], [[1], [2], [2], [1], [1]])
     assert compared(pool, Cells.of(pool, first(pool)))[1] == Shift()
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.01, 0.3))
+def test_no_shift_of_a_tv_shows_less_than_the_one_counted_on(seed, size, tv):
+    """The sum of w (p - q)^2 is at least 4 TV^2 over that of 1/w, w = p^(-2/3)."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(size))
+    least = 4 * tv**2 / (p ** (2 / 3)).sum()
+    for shift in (hidden, plain_shift):
+        q = shift(p, tv, rng)
+        moved = np.abs(p - q).sum() / 2
+        assert q.min() >= 0
+        assert ((p - q) ** 2 * p ** (-2 / 3)).sum() >= least * (moved / tv) ** 2 * (1 - 1e-9)
+
+
+def test_the_one_counted_on_exists():
+    q = hidden(np.full(8, 1 / 8), 0.1, np.random.default_rng(0))
+    shown = ((q - 1 / 8) ** 2 * 8 ** (2 / 3)).sum()
+    assert shown == pytest.approx(4 * 0.1**2 / (8 * 8 ** (-2 / 3)))
 
 
 def test_what_decides_the_power_by_hand():
