@@ -26,6 +26,7 @@ _HOMES = {
     "best_tree": "specplan.questions.best_tree",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
+    "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
     "gate": "specplan.questions.gate",
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
     from specplan.cli.checked import check
     from specplan.cli.compared import compare
+    from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
     from specplan.domain.answer import Answer
@@ -62,6 +64,7 @@ __all__ = [
     "best_tree",
     "check",
     "compare",
+    "equivalence",
     "exactness",
     "explain",
     "gate",

@@ -7,6 +7,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import generated
+
 SIZES = {"F32": 4, "BF16": 2, "F16": 2, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "I64": 8}
 
 U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
@@ -113,7 +115,8 @@ HEAD = LLAMA | {
 
 
 def examples() -> None:
-    """What the examples on the help page of `models import` read, in the current folder."""
+    """What the examples on help pages read, in the current folder."""
+    generated.examples()
     for name, config in (
         ("config.json", LLAMA),
         ("checkpoint/config.json", LLAMA),

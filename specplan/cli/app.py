@@ -18,7 +18,7 @@ SECTIONS = {
         ("sweep", "compare", "best-k", "best-tree", "gate", "memory", "explain"),
     ),
     "Guard and share": ("specplan.cli.guard", ("init", "check")),
-    "Trust": ("specplan.cli.trust", ("exactness", "accuracy")),
+    "Trust": ("specplan.cli.trust", ("exactness", "equivalence", "accuracy")),
     "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "engines", "curves", "schema")),
 }
 

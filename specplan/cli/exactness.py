@@ -132,7 +132,7 @@ def exactness(
     plant: Plant = None,
     out: Out,
 ) -> int:
-    """Is the accept/resample rule exact, under these sampling settings?"""
+    """Is the accept/resample rule exact, under these settings?"""
     from specplan.cli.show import show
     from specplan.questions.exactness import exactness as question
 

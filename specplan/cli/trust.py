@@ -1,4 +1,4 @@
-"""Trust: exactness, accuracy."""
+"""Trust: exactness, equivalence, accuracy."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 from specplan.cli import complete
+from specplan.cli.equivalence import EXAMPLES as EQUIVALENCE
+from specplan.cli.equivalence import equivalence
 from specplan.cli.exactness import EXAMPLES as EXACTNESS
 from specplan.cli.exactness import exactness
 from specplan.cli.help import Command
 from specplan.cli.options import Folders, Out, command
 from specplan.cli.values import whole
 
-__all__ = ["accuracy", "exactness", "register"]  # what `register` finds
+__all__ = ["accuracy", "equivalence", "exactness", "register"]  # what `register` finds
 
 Files = Annotated[
     list[Path] | None,
@@ -42,6 +44,7 @@ Worst = Annotated[
 ]
 EXAMPLES = {
     "exactness": EXACTNESS,
+    "equivalence": EQUIVALENCE,
     "accuracy": """\
 specplan accuracy --kind round
 specplan accuracy --worst 20""",

@@ -28,6 +28,7 @@ PUBLIC = {
     "best_tree",
     "check",
     "compare",
+    "equivalence",
     "exactness",
     "explain",
     "gate",

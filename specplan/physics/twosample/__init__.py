@@ -1,0 +1,1 @@
+"""Two-sample tests of generated outputs: one distribution, or two?"""
