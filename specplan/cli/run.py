@@ -19,7 +19,7 @@ specplan: does speculative decoding pay, here?
   specplan sweep                 the speedup table (Llama-3-8B on one H100)
   specplan init plan.yaml -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
   specplan best-k plan.yaml      which k, by what margin, up to which load
-  specplan memory plan.yaml      what the drafter costs in memory
+  specplan compare plan.yaml     which drafter, GPU or tp
   specplan check plan.yaml       does the plan still hold? For CI
 
 All commands: specplan --help.  What it knows: specplan hardware list.
