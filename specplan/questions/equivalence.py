@@ -18,10 +18,11 @@ from specplan.physics.twosample.labels import log_labellings
 from specplan.questions.equivalence_asked import LEVEL, SENSITIVITY, Asked, Joined, join
 from specplan.questions.equivalence_greedy import greedy, greedy_table, greedy_view, verdict_on
 from specplan.questions.equivalence_view import sampled_table, sampled_view
+from specplan.units import significant
 
 ROOM = 20  # labellings drawn for each that the level would need if there were one test
 MOST_PERMUTATIONS = 1_000_000
-LARGEST_LEVEL = 0.5
+LEAST_LEVEL, LARGEST_LEVEL = 1e-5, 0.5
 CERTAIN = 0.9  # power from which on seeing nothing means that there is nothing to see
 
 
@@ -37,13 +38,14 @@ def equivalence(
 ) -> Answer:
     """The outputs of two engines, held against each other prompt by prompt.
 
-    `level` in (0, 0.5] is the probability of seeing a difference where there is none; `sensitivity`
-    in [0, 1] the mean TV that is asked about; `permutations` by default 20 / level. Where every
-    prompt has one output in each file, however often, decoding was greedy. `done` is told of each
-    prompt. Exit 1 when the distributions differ.
+    `level` in [1e-5, 0.5] is the probability of seeing a difference where there is none,
+    `sensitivity` in [0, 1] the mean TV that is asked about, `permutations` by default 20 / level,
+    up to a million. Where every prompt has one output in each file, however often, decoding was
+    greedy. `done` is told of each prompt. Exit 1 when the distributions differ.
     """
-    if not 0 < level <= LARGEST_LEVEL:
-        raise UsageError(f"level is {level:g}", expected=f"above 0, up to {LARGEST_LEVEL:g}")
+    if not LEAST_LEVEL <= level <= LARGEST_LEVEL:
+        expected = f"{significant(LEAST_LEVEL, 1)} to {LARGEST_LEVEL:g}"
+        raise UsageError(f"level is {level:g}", expected=expected)
     if not 0 <= sensitivity <= 1:
         raise UsageError(f"sensitivity is {sensitivity:g}", expected="a TV from 0 to 1")
     check_seed(seed)
@@ -60,7 +62,7 @@ def equivalence(
 def _permutations(asked: int | None, level: float) -> int:
     """How many labellings to draw; refuses fewer than could show anything."""
     if asked is None:
-        return math.ceil(ROOM / level) - 1
+        return min(math.ceil(ROOM / level) - 1, MOST_PERMUTATIONS)
     fewest = math.ceil(len(TESTS) / level) - 1
     if not fewest <= asked <= MOST_PERMUTATIONS:
         raise UsageError(

@@ -142,5 +142,5 @@ def _effect(tested: Tested, value: Equivalence) -> str:
         bounds, of = [100 * bound for bound in bounds], "%"
     width = max(bounds) - min(bounds)
     digits = min(max(1 - math.floor(math.log10(width)), 0), _DIGITS) if width > 0 else _DIGITS
-    mean, low, high = (f"{bound:,.{digits}f}" if bound else "0" for bound in bounds)
+    mean, low, high = (f"{bound:z,.{digits}f}" if bound else "0" for bound in bounds)
     return f"{mean} ({low} to {high}) {of}"

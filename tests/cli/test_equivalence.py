@@ -127,7 +127,7 @@ def test_gzip_and_standard_input(capsys, monkeypatch):
     [
         (("target.jsonl",), "missing argument 'SPEC'; specplan equivalence --help shows how"),
         (("target.jsonl", "target.jsonl"), "target.jsonl is given twice; name the other file"),
-        (("target.jsonl", "bug.jsonl", "--level", "0"), "level is 0; expected above 0, up to 0.5"),
+        (("target.jsonl", "bug.jsonl", "--level", "0"), "level is 0; expected 0.00001 to 0.5"),
         (("target.jsonl", "bug.jsonl", "--level", "x"), "--level: 'x' is not a number; "),
         (("target.jsonl", "bug.jsonl", "--permutations", "9"), "9 permutations at level 0.01; "),
         (("target.jsonl", "bug.jsonl", "--seed", "-1"), "seed is -1; expected 0 or more"),

@@ -120,9 +120,9 @@ def test_permutations_follow_the_level():
         equivalence(*files, permutations=1_000_001)
 
 
-@pytest.mark.parametrize("level", [0, -0.1, 0.51, float("nan")])
+@pytest.mark.parametrize("level", [0, -0.1, 9e-6, 0.51, float("nan")])
 def test_levels_out_of_range(level):
-    with pytest.raises(UsageError, match=r"level is .*; expected above 0, up to 0.5"):
+    with pytest.raises(UsageError, match=r"level is .*; expected 0.00001 to 0.5"):
         equivalence(*sampled_files(n=12), level=level)
 
 
