@@ -51,6 +51,10 @@ Seed = Annotated[
     int,
     typer.Option("--seed", metavar="N", help="Seed of all randomness.", parser=whole("--seed")),
 ]
+Opinion = Annotated[
+    bool,
+    typer.Option("--second-opinion", help="SciPy's tests beside ours; needs specplan[stats]."),
+]
 EXAMPLES = """\
 specplan equivalence plain.jsonl spec.jsonl
 specplan equivalence plain.jsonl spec.jsonl --level 0.001 --sensitivity 0.05"""
@@ -64,6 +68,7 @@ def equivalence(
     sensitivity: Sensitivity = 0.02,
     permutations: Permutations = None,
     seed: Seed = 0,
+    second_opinion: Opinion = False,
     out: Out,
 ) -> int:
     """Does my engine keep the distribution?"""
@@ -79,6 +84,7 @@ def equivalence(
             sensitivity=sensitivity,
             permutations=permutations,
             seed=seed,
+            opinion=second_opinion,
             done=done,
         )
     return show(answer, out)

@@ -21,12 +21,14 @@ def equivalence(
     sensitivity: float = SENSITIVITY,
     permutations: int | None = None,
     seed: int = 0,
+    opinion: bool = False,
 ) -> Answer:
     """Does a speculative engine keep the distribution, as `specplan equivalence` answers it.
 
     `plain` and `spec` are JSONL files of outputs to the same prompts, gzip or not. `level` is the
     probability of a false alarm, `sensitivity` the mean total variation distance asked about,
-    `permutations` the number of labellings drawn, by default 20 / level.
+    `permutations` the number of labellings drawn, by default 20 / level; with `opinion` SciPy's own
+    tests stand beside ours (the extra `stats`).
     """
     return question(
         *read_both(str(plain), str(spec)),
@@ -34,6 +36,7 @@ def equivalence(
         sensitivity=sensitivity,
         permutations=permutations,
         seed=seed,
+        opinion=opinion,
     )
 
 

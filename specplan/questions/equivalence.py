@@ -15,6 +15,7 @@ from specplan.physics.trials import check_seed
 from specplan.physics.twosample.compare import TESTS, Found, compare, nothing
 from specplan.physics.twosample.judge import Tested, judged
 from specplan.physics.twosample.labels import log_labellings
+from specplan.physics.twosample.opinion import Opinion, second_opinion
 from specplan.questions.equivalence_asked import LEVEL, SENSITIVITY, Asked, Joined, join
 from specplan.questions.equivalence_greedy import greedy, greedy_table, greedy_view, verdict_on
 from specplan.questions.equivalence_view import sampled_table, sampled_view
@@ -34,6 +35,7 @@ def equivalence(
     sensitivity: float = SENSITIVITY,
     permutations: int | None = None,
     seed: int = 0,
+    opinion: bool = False,
     done: Callable[[int], None] = nothing,
 ) -> Answer:
     """The outputs of two engines, held against each other prompt by prompt.
@@ -41,7 +43,8 @@ def equivalence(
     `level` in [1e-5, 0.5] is the probability of seeing a difference where there is none,
     `sensitivity` in [0, 1] the mean TV that is asked about, `permutations` by default 20 / level,
     up to a million. Where every prompt has one output in each file, however often, decoding was
-    greedy. `done` is told of each prompt. Exit 1 when the distributions differ.
+    greedy. With `opinion` SciPy's own tests stand beside ours. `done` is told of each prompt. Exit
+    1 when the distributions differ.
     """
     if not LEAST_LEVEL <= level <= LARGEST_LEVEL:
         expected = f"{significant(LEAST_LEVEL, 1)} to {LARGEST_LEVEL:g}"
@@ -52,11 +55,14 @@ def equivalence(
     joined = join(plain, spec)
     said = Asked(plain, spec, joined, level, sensitivity, seed)
     if joined.deterministic:
+        if opinion:
+            raise UsageError("a second opinion is of sampled outputs, and these are greedy")
         return _greedy(said)
     rows = _permutations(permutations, level)
     _check_room(joined, level)
     found = compare(joined.pairs, rows, np.random.default_rng(seed), done=done)
-    return _sampled(said, found, rows)
+    second = second_opinion(joined.pairs) if opinion else None
+    return _sampled(said, found, rows, second)
 
 
 def _permutations(asked: int | None, level: float) -> int:
@@ -85,7 +91,7 @@ def _check_room(joined: Joined, level: float) -> None:
         )
 
 
-def _sampled(asked: Asked, found: Found, rows: int) -> Answer:
+def _sampled(asked: Asked, found: Found, rows: int, second: Opinion | None) -> Answer:
     result = judged(found, asked.level, asked.sensitivity)
     differing = result.differing(asked.level)
     best = min(result.tests, key=_blindness)
@@ -101,6 +107,7 @@ def _sampled(asked: Asked, found: Found, rows: int) -> Answer:
         tv=best.effect,
         tv_low=best.effect_low,
         tv_high=best.effect_high,
+        second_opinion=second,
     )
     return asked.answer(
         value,

@@ -12,6 +12,7 @@ from specplan.domain.answer import Answer, Basis, Table, View
 from specplan.domain.outputs import Output, Outputs
 from specplan.domain.scenario import Input
 from specplan.errors import InputError
+from specplan.physics.twosample.opinion import Opinion
 from specplan.questions.equivalence_greedy import Greedy
 from specplan.visible import visible
 
@@ -29,7 +30,8 @@ class Equivalence:
     Of sampled outputs, `power` is the probability that a mean shift of TV `sensitivity` would have
     shown, `smallest_tv` the shift that shows 9 times in 10, both of the test that sees best, and
     `tv` what that test found, with a 95 % interval. `differing` names the tests that see a
-    difference. Of greedy outputs, `greedy` tells where they part.
+    difference. Of greedy outputs, `greedy` tells where they part. `second_opinion` is SciPy's, where
+    it was asked for, and no part of the verdict.
     """
 
     verdict: Verdict
@@ -52,6 +54,7 @@ class Equivalence:
     tv_low: float | None = None
     tv_high: float | None = None
     greedy: Greedy | None = None
+    second_opinion: Opinion | None = None
 
 
 @dataclass(frozen=True, slots=True)

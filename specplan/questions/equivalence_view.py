@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from specplan.domain.answer import Column, Lines, Rows, Scalar, Section, Table, View, table_of
 from specplan.physics.twosample.compare import ONE_PROMPT, Prompt
 from specplan.physics.twosample.judge import POWER, Judged, Tested
+from specplan.physics.twosample.opinion import Opinion
 from specplan.units import significant
 from specplan.visible import visible
 
@@ -113,8 +114,19 @@ def sampled_view(value: Equivalence, result: Judged, caption: tuple[str, ...]) -
     if value.differing and len(result.prompts) > 1:
         sections.append(Lines(("Prompts that stand out most:",)))
         sections.append(Rows(columns=("name", "deviation", "p_value", "adjusted_p"), where="worst"))
+    if value.second_opinion:
+        sections.append(Lines((_opinion(value.second_opinion),), wrap=True))
     sections.append(Lines((EXPLAINED,), wrap=True))
     return View(title=title, caption=caption, sections=tuple(sections))
+
+
+def _opinion(second: Opinion) -> str:
+    said = [
+        f"{what} p {significant(p, 2)}"
+        for what, p in (("lengths", second.lengths_p), ("first tokens", second.first_tokens_p))
+        if p is not None
+    ]
+    return f"SciPy, beside the verdict: {', '.join(said) or 'too few outputs'} (asymptotic)."
 
 
 def _told(value: Equivalence) -> Iterator[str]:
