@@ -30,7 +30,7 @@ class Equivalence:
     Of sampled outputs, `power` is the probability that a mean shift of TV `sensitivity` would have
     shown, `smallest_tv` the shift that shows 9 times in 10, both of the test that sees best, and
     `tv` what that test found, with a 95 % interval. `differing` names the tests that see a
-    difference. Of greedy outputs, `greedy` tells where they part. `second_opinion` is SciPy's, where
+    difference. Of greedy outputs, `greedy` tells where they part. `second_opinion` is SciPy's, if
     it was asked for, and no part of the verdict.
     """
 
