@@ -117,6 +117,8 @@ def _unmeasured(scenario: Scenario) -> Iterator[str]:
         if known is not None and longest > known:
             fit = tail_of(model)
             form = f" ({fit.first:.3f} x {fit.ratio:.3f}^(i-1))" if fit else ""
+            if fit and fit.ratio > 1:
+                form = f" ({min(1.0, fit.first * fit.ratio ** (known - 1)):.3f} each, no more)"
             yield (
                 f"acceptance {model} was measured up to k = {known}: beyond it stands the decay "
                 f"fitted to it{form}"

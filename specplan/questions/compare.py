@@ -13,6 +13,7 @@ from specplan.questions import compare_view as view
 from specplan.questions.common import basis_of, refuse_mix
 from specplan.questions.compare_entry import ASIDE, COLUMNS, SORTS, Entry, figure_of, ranked
 from specplan.questions.compare_judge import Judge, place_of
+from specplan.questions.compare_reasons import UNKNOWN
 from specplan.questions.cost import refuse_price
 from specplan.questions.memory import fitting_tp
 
@@ -58,6 +59,8 @@ def compare(
     entries = [judge.entry(candidate) for candidate in contest.candidates]
     if not judge.priced:
         raise Refused(entries[0].reason or "no candidates")
+    drafted = [entry for entry in entries if not entry.plain]
+    _refuse_unknown(drafted)
     order = ranked([entry for entry in entries if entry.compared], sort, reverse=reverse)
     best = _best(order, sort, reverse=reverse)
     left = [entry for entry in entries if not entry.compared]
@@ -80,8 +83,23 @@ def compare(
             *dict.fromkeys(judge.beyond),
             *(() if best else _wider(contest)),
         ),
-        ok=best is not None,
+        ok=best is not None and not _none_fits(drafted),
     )
+
+
+def _refuse_unknown(drafted: Sequence[Entry]) -> None:
+    """Refuses drafters of none of which anybody said what is accepted."""
+    if drafted and all(UNKNOWN in (entry.reason or "") for entry in drafted):
+        raise UsageError(
+            "how likely is a draft token accepted?",
+            where=Where("--acceptance"),
+            expected="alpha such as 0.7, for all or for one as -a eagle3=0.7",
+        )
+
+
+def _none_fits(drafted: Sequence[Entry]) -> bool:
+    """Whether no drafter is compared, and some for want of memory."""
+    return not any(e.compared for e in drafted) and any(e.fits is False for e in drafted)
 
 
 def _best(order: Sequence[Entry], sort: str, *, reverse: bool) -> Entry | None:

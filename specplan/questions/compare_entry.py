@@ -14,9 +14,10 @@ class Entry:
     """A candidate in SI; without a k where a `reason` says why it is not compared. What is too
     large keeps its memory.
 
-    Bytes are on the fullest GPU, the cache's with the tokens that a round of this k is ahead.
-    `throughput` compares tokens per second with plain decoding, each arm at the largest batch that
-    fits it; `band` is how far 9 of 10 predictions of its like were off, where that was measured.
+    Bytes are on the fullest GPU. `slots_ahead` of a sequence's cache a round may write before it is
+    known what is kept: memory counts none of them, here as in every answer. `throughput` compares
+    tokens per second with plain decoding, each arm at the largest batch that fits it; `band` is how
+    far 9 of 10 predictions of its like were off, where that was measured.
     """
 
     target: str
@@ -50,6 +51,7 @@ class Entry:
     largest_batch_plain: int | None = None
     largest_batch: int | None = None
     sequences_lost: int | None = None
+    slots_ahead: int | None = None
     largest_tokens_per_s: float | None = None
     largest_tokens_per_s_per_gpu: float | None = None
     throughput: float | None = None
@@ -103,6 +105,7 @@ COLUMNS = (
     Column("largest_batch_plain", "sequences", "without", "count", "that fit without the drafter"),
     Column("largest_batch", "sequences", "sequences", "count", "that fit with the drafter"),
     Column("sequences_lost", "sequences", "lost", "count", "to the drafter"),
+    Column("slots_ahead", "tokens", "ahead", "count", "of a sequence's cache in a round; no cost"),
     Column("largest_tokens_per_s", "1/s", "tok/s", "number", "at its own largest batch"),
     Column(
         *("largest_tokens_per_s_per_gpu", "1/s", "full/GPU", "number"),

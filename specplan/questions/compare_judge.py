@@ -74,7 +74,7 @@ class Judge:
         rounds = rounds_at(point, self.scenario.candidates)
         setup, best = rounds.point.setup, int(best_index(rounds.speedup))
         k = rounds.k[best]
-        bill = bill_of(setup, point.end, point.batch, setup.draft.slots(k))
+        bill = bill_of(setup, point.end, point.batch)
         plain = self._plain(setup)
         self._note(rounds)
         lacking = bill.shortfall_bytes if k else plain.shortfall_bytes
@@ -86,6 +86,7 @@ class Judge:
             largest_batch_plain=bill.largest_batch_plain,
             largest_batch=bill.largest_batch,
             sequences_lost=bill.sequences_lost,
+            slots_ahead=setup.draft.slots(k),
             fits=not lacking,
             shortfall_bytes=lacking,
             basis=kind_of(setup),

@@ -9,9 +9,12 @@ from specplan.domain.drafter import Draws
 from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.errors import Refused
+from specplan.physics.survival import fires
 from specplan.questions.memory import MemoryBill
-from specplan.rules.drafters import unfit
+from specplan.rules.drafters import made_for_others, unfit
 from specplan.units import people
+
+UNKNOWN = "needs an acceptance"
 
 
 def reason_against(candidate: Candidate, end: float) -> str:
@@ -30,8 +33,12 @@ def _against(candidate: Candidate, setup: Setup, end: float) -> Iterator[str]:
         wrong = [finding.message for finding in unfit(model, setup.target)]
         if wrong:
             yield "; ".join(wrong)
+        other = made_for_others(model, setup.target)
+        if other and not candidate.own and not _same_tokens(model, setup.target):
+            yield f"{other}; with its own acceptance it is compared: -a {setup.draft.label}=0.5"
     yield from _rateless(setup)
-    if not candidate.plain and candidate.acceptance is None:
+    given = candidate.acceptance
+    if not candidate.plain and (given is None or _is_no_lookups(candidate, setup)):
         yield _unknown(setup)
     acceptance = candidate.acceptance
     measured = candidate.own or (acceptance is not None and acceptance.by_context)
@@ -41,6 +48,20 @@ def _against(candidate: Candidate, setup: Setup, end: float) -> Iterator[str]:
             f"reach {people(end, 'tokens')}: acceptance falls beyond; with its own it is "
             f"compared: -a {setup.draft.label}=0.5"
         )
+
+
+def _same_tokens(draft: Model, target: Model) -> bool:
+    """Whether both count as many tokens, as far as their cards tell: heads with a vocabulary of
+    their own do not.
+    """
+    own, whole = draft.architecture, target.architecture
+    return own is not None and whole is not None and own.vocab == whole.vocab
+
+
+def _is_no_lookups(candidate: Candidate, setup: Setup) -> bool:
+    """Whether an acceptance that all share says nothing of how often a lookup finds anything."""
+    given = candidate.acceptance
+    return setup.draft.adapts and not candidate.own and given is not None and fires(given, 1) == 1
 
 
 def _rateless(setup: Setup) -> Iterator[str]:
@@ -58,7 +79,7 @@ def _unknown(setup: Setup) -> str:
     label = setup.draft.label
     if setup.draft.draws is Draws.LOOKUP and setup.draft.adapts:
         return f"needs how often it finds drafts and what is kept: -a {label}=burst:.2@3.1"
-    return f"needs an acceptance: -a {label}=0.7"
+    return f"{UNKNOWN}: -a {label}=0.7"
 
 
 def _shorter(model: Model, target: Model, end: float) -> bool:

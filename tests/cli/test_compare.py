@@ -71,7 +71,8 @@ def test_all_and_more(capsys):
     found = rows(capsys, *ASKED, "-a", "0.7", "-d", "all,lookahead,ratio:0.05,ngram")
     usual = rows(capsys, *ASKED, "-a", "0.7")
     assert {*found} == {*usual, "lookahead", "ratio:0.05"}
-    assert found["ngram"]["k"] > 0  # named, and so given the one acceptance for all
+    assert found["ngram"]["k"] is None  # one acceptance for all says nothing of a lookup
+    assert "needs how often it finds drafts" in found["ngram"]["reason"]
     assert found["suffix"]["k"] is None
 
 
@@ -365,7 +366,7 @@ def test_no_architecture_under_an_engine(capsys):
 
 def test_too_little_memory(capsys):
     words = ("compare", "-t", "qwen3-8b", "-d", "eagle3,ngram", "-g", "l4,h100", "-b", "64")
-    said = envelope(capsys, *words, "-a", "0.7")
+    said = envelope(capsys, *words, "-a", "0.7", "-a", "ngram=burst:.3@3")
     for row in said["rows"]:
         small = row["hardware"] == "l4"
         assert row["fits"] is not small
@@ -588,10 +589,10 @@ llama-3.2-1b  4    1.94x*      3.36  2.98 ms      5,377     0.206  2.3 GiB
 none          0    1.00x       1.00  5.76 ms      2,778     0.399      0 B
 ratio:1.5     0    1.00x!      1.00  5.76 ms      2,778     0.399      0 B
 
-draft           KV/seq  sequences  lost  full/GPU   full
-llama-3.2-1b  64.2 MiB        173    53    16,539  1.65x
-none               0 B        226     0    10,006  1.00x
-ratio:1.5          0 B        226     0    10,006  1.00x
+draft         KV/seq  sequences  lost  full/GPU   full
+llama-3.2-1b  64 MiB        174    52    16,559  1.65x
+none             0 B        226     0    10,006  1.00x
+ratio:1.5        0 B        226     0    10,006  1.00x
 
 * best by speedup   ! plain decoding is as good or better
 full: at its own largest batch with this k, over plain decoding at its own

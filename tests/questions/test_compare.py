@@ -72,10 +72,10 @@ def test_a_row_by_hand():
         "plain_tpot_s": 2.1e-3,
         "tokens_per_s": 3.951424 / 3.36e-3,
         "draft_weights_bytes": 2e8,
-        "draft_kv_bytes_per_sequence": 1007 * 1e4,  # 7 slots ahead of 1,000 tokens
-        "draft_bytes": 2e8 + 1007 * 1e4,
+        "draft_kv_bytes_per_sequence": 1000 * 1e4,
+        "draft_bytes": 2e8 + 1000 * 1e4,
         "largest_batch_plain": 70,
-        "largest_batch": 61,  # 6.8e9 / (1007 x 1.1e5) = 61.4
+        "largest_batch": 61,  # 6.8e9 / (1000 x 1.1e5) = 61.8
         "sequences_lost": 9,
     }
     assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-12)
@@ -83,10 +83,11 @@ def test_a_row_by_hand():
     assert (row["basis"], row["band"], row["best"], row["kind"]) == ("bound", None, True, "model")
 
 
-def test_the_tokens_ahead_cost_sequences():
-    # 6.8e9 bytes left for 1,000 tokens a sequence hold 61.8, for 1,017 (k = 16) 60.8.
+def test_the_tokens_ahead_are_told_and_cost_no_sequences():
+    # 6.8e9 bytes left hold 61.8 sequences of 1,000 tokens, as best-k and memory say.
     row = rows(question(worlds.scenario(worlds.PAIR, k=(16,), acceptance=(Alpha(1.0),))))["drafter"]
-    assert (row["k"], row["largest_batch"], row["sequences_lost"]) == (16, 60, 10)
+    assert (row["k"], row["largest_batch"], row["sequences_lost"]) == (16, 61, 9)
+    assert row["slots_ahead"] == 17
 
 
 @pytest.mark.parametrize("case", [worlds.PAIR, worlds.FREE, HALF, SLOW], ids=str)
@@ -97,8 +98,7 @@ def test_figures_are_the_oracles(case, batch, alpha):
     (_, row) = sorted(question(asked).table.records(), key=lambda row: row["kind"] != "none")
     k = oracle.best_k(case, alpha, batch, K, 1000)
     tokens = oracle.expected_tokens(alpha, k)
-    ahead = k + 1 if k else 0
-    full = oracle.largest_batch(case, 1000 + ahead, drafted=True)
+    full = oracle.largest_batch(case, 1000, drafted=True)
     none = oracle.largest_batch(case, 1000, drafted=False)
     plain_rate = none / oracle.target_step(case, none, 1, 1000).seconds
     rate = full * tokens / oracle.round_s(case, full, k, 1000) if k else plain_rate
@@ -209,7 +209,7 @@ def test_every_figure_of_best_k(flags):
     )
     assert row["draft_weights_bytes"] == value.memory.draft_weights_bytes
     assert row["largest_batch_plain"] == value.memory.largest_batch_plain
-    assert row["largest_batch"] <= value.memory.largest_batch  # the tokens ahead are counted
+    assert row["largest_batch"] == value.memory.largest_batch
 
 
 # Why not
@@ -224,7 +224,10 @@ def reason(candidate: Candidate, **axes: object) -> str:
 
 
 def test_an_acceptance_that_nobody_gave():
-    assert reason(drafted(RatioDrafter(0.1), None)) == "needs an acceptance: -a ratio:0.1=0.7"
+    both = rows(question(contest(plain(), drafted(RatioDrafter(0.1), None), drafted(RatioDrafter(0.0)))))
+    assert both["ratio:0.1"]["reason"] == "needs an acceptance: -a ratio:0.1=0.7"
+    with pytest.raises(UsageError, match="how likely is a draft token accepted"):
+        question(contest(plain(), drafted(RatioDrafter(0.1), None)))
     assert reason(drafted(ngram(), None)) == (
         "needs how often it finds drafts and what is kept: -a ngram=burst:.2@3.1"
     )
@@ -302,7 +305,7 @@ def test_a_batch_that_is_too_large_keeps_its_memory():
     answer = question(worlds.scenario(worlds.PAIR, batch=(65.0,)))
     found = rows(answer)
     row = found["drafter"]
-    short = 2.2e9 + 65 * 1006 * 1.1e5 - 9e9  # of k = 5, the best at this batch
+    short = 2.2e9 + 65 * 1000 * 1.1e5 - 9e9
     assert row["shortfall_bytes"] == pytest.approx(short, rel=1e-9)
     assert (row["fits"], row["k"], row["largest_batch"], row["sequences_lost"]) == (
         False,
@@ -313,7 +316,7 @@ def test_a_batch_that_is_too_large_keeps_its_memory():
     assert row["reason"].startswith("batch 65 at 1,000 tokens needs ")
     assert row["reason"].endswith(" more than there is; 61 would fit")
     assert found["none"]["fits"]
-    assert answer.ok
+    assert not answer.ok  # no drafter is compared, for want of memory
 
 
 def test_nothing_fits():
@@ -505,6 +508,7 @@ def test_reasons_are_told_once_each():
         drafted(RatioDrafter(0.1), None),
         plain(tp=2),
         drafted(RatioDrafter(0.1), None, tp=2, draft_tp=2),
+        drafted(RatioDrafter(0.0)),
     )
     said = lines(question(asked))
     assert said[-2:] == ["Not compared:", "ratio:0.1: needs an acceptance: -a ratio:0.1=0.7"]
