@@ -44,7 +44,8 @@ ASIDE = (
 EXPLAINED = (
     "p: adjusted for all tests (Holm). TV: of what comes next, mean over the places "
     "compared. TV seen: the mean shift that shows 9 times in 10. covers: the share of what came "
-    "next that stands at places which enough outputs reach."
+    "next that stands at places which enough outputs reach. What only more than two tokens back "
+    "decide shows where prefixes repeat alone."
 )
 _NAME = 40  # characters of a prompt that people are shown
 _DIGITS = 5  # behind the point, at most

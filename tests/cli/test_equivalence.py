@@ -47,12 +47,12 @@ def test_what_people_see(capsys):
     assert lines[0].endswith("permutation tests, level 0.01")
     assert lines[1:3] == ["target.jsonl and bug.jsonl", "4 prompts, 100 and 100 outputs, token ids"]
     assert lines[4].split() == ["test", "p", "effect", "(95", "%)", "TV", "seen", "covers"]
-    assert [line[:20].strip() for line in lines[5:12]] == [
-        *("first token", "token after a prefix", "token after a token"),
+    assert [line[:20].strip() for line in lines[5:13]] == [
+        *("first token", "token after a prefix", "token after a token", "token after two"),
         *("length", "repetition", "surprise", "one prompt"),
     ]
-    assert lines[8].split() == ["length", "not", "made", "-"]
-    assert "0.0030*" in lines[7]  # six tests made, the least p of 2,000 labellings
+    assert lines[9].split() == ["length", "not", "made", "-"]
+    assert "0.0035*" in lines[7]  # seven tests made, the least p of 2,000 labellings
     assert "* differs at level 0.01." in lines
     assert any(line.split() == ["prompt", "deviation", "p", "adjusted", "p"] for line in lines)
 
@@ -80,8 +80,8 @@ def test_json(capsys):
     assert envelope["inputs"]["level"]["from"] == "default"
     assert len(envelope["inputs"]["plain"]["sha256"]) == 64
     assert envelope["basis"]["kind"] == "exact"
-    assert len(envelope["rows"]) == 7 + 4
-    assert envelope["rows"][3]["p_value"] is None
+    assert len(envelope["rows"]) == 8 + 4
+    assert envelope["rows"][4]["p_value"] is None
 
 
 def test_csv_has_every_prompt(capsys):

@@ -224,7 +224,8 @@ def reason(candidate: Candidate, **axes: object) -> str:
 
 
 def test_an_acceptance_that_nobody_gave():
-    both = rows(question(contest(plain(), drafted(RatioDrafter(0.1), None), drafted(RatioDrafter(0.0)))))
+    unknown, free = drafted(RatioDrafter(0.1), None), drafted(RatioDrafter(0.0))
+    both = rows(question(contest(plain(), unknown, free)))
     assert both["ratio:0.1"]["reason"] == "needs an acceptance: -a ratio:0.1=0.7"
     with pytest.raises(UsageError, match="how likely is a draft token accepted"):
         question(contest(plain(), drafted(RatioDrafter(0.1), None)))

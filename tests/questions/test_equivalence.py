@@ -88,7 +88,7 @@ def test_a_bug_is_the_answer_no():
     assert "surprise" in answer.value.differing
     assert answer.view.title == "The distributions differ"
     rows = list(answer.table.records())
-    tests, prompts = rows[:7], rows[7:]
+    tests, prompts = rows[:8], rows[8:]
     assert [row["test"] for row in tests if row["differs"]] == list(answer.value.differing)
     assert all(row["prompt"] is None for row in tests)
     assert sorted(row["prompt"] for row in prompts) == ["q0", "q1", "q2", "q3"]
@@ -114,8 +114,8 @@ def test_permutations_follow_the_level():
     files = sampled_files(n=12)
     assert equivalence(*files, level=0.1).value.permutations == 199
     assert equivalence(*files, level=0.1, permutations=500).value.permutations == 500
-    with pytest.raises(UsageError, match=r"68 permutations at level 0.1; expected 69 to 1,000,000"):
-        equivalence(*files, level=0.1, permutations=68)
+    with pytest.raises(UsageError, match=r"78 permutations at level 0.1; expected 79 to 1,000,000"):
+        equivalence(*files, level=0.1, permutations=78)
     with pytest.raises(UsageError, match="1,000,001 permutations"):
         equivalence(*files, permutations=1_000_001)
 

@@ -1,9 +1,9 @@
 """Two-sample tests: is the distribution of one engine's outputs the other's?
 
-Three tests are of what comes next (`specplan.physics.twosample.places`): at the beginning, after a
-prefix that outputs share, after a token wherever it stands. Three are of one figure of an output
-(`figures`), summed over prompts with its sign. One asks whether a single prompt stands out. All are
-permutation tests on the same labellings.
+Four tests are of what comes next (`specplan.physics.twosample.places`): at the beginning, after a
+prefix that outputs share, after a token or two wherever they stand. Three are of one figure of an
+output (`figures`), summed over prompts with its sign. One asks whether a single prompt stands out.
+All are permutation tests on the same labellings.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from specplan.physics.twosample.pools import (
     Pool,
     after_prefix,
     after_token,
+    after_two,
     first,
     strata,
 )
@@ -32,6 +33,7 @@ PLACES: Mapping[str, Callable[[Pool], Next]] = {
     "first token": first,
     "token after a prefix": after_prefix,
     "token after a token": after_token,
+    "token after two": after_two,
 }
 ONE_PROMPT = "one prompt"
 TESTS = (*PLACES, *FIGURES, ONE_PROMPT)

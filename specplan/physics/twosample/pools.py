@@ -207,3 +207,16 @@ def after_token(pool: Pool) -> Next:
     at = np.flatnonzero(later)
     output = np.repeat(np.arange(pool.distinct), pool.lengths)
     return Next.of(output, pool.symbols[at - 1], pool.symbols[at], pool)
+
+
+def after_two(pool: Pool) -> Next:
+    """What follows each pair of tokens, wherever it stands: one place a pair."""
+    later = np.ones(len(pool.symbols), dtype=np.bool_)
+    later[pool.starts] = False
+    second = pool.starts + 1
+    later[second[second < len(later)]] = False
+    at = np.flatnonzero(later)
+    output = np.repeat(np.arange(pool.distinct), np.maximum(pool.lengths - 1, 0))
+    pairs = pool.symbols[at - 2] * (pool.end + 1) + pool.symbols[at - 1]
+    _, place = np.unique(pairs, return_inverse=True)
+    return Next.of(output, place, pool.symbols[at], pool)

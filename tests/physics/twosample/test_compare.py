@@ -122,3 +122,23 @@ def test_p_values_are_uniform_without_a_shift():
 def test_a_few_outputs_do_no_harm(n, m):
     found = run(pairs(6, n=n, m=m))
     assert all(np.isfinite(statistic).all() for statistic in found.statistics.values())
+
+
+def parity(size: int, kept: float, seed: int) -> list[np.ndarray]:
+    """Bits of which each is the sum of the two before it, modulo 2, with probability `kept`; every
+    bit depends on neither of them alone.
+    """
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(2, size=(size, 24))
+    for place in range(2, 24):
+        even = (bits[:, place - 1] + bits[:, place - 2]) % 2
+        bits[:, place] = np.where(rng.random(size) < kept, even, 1 - even)
+    return list(bits)
+
+
+def test_what_two_tokens_decide_together_is_seen_after_two():
+    found = compare(
+        [(parity(60, 0.5, 1), parity(60, 0.8, 2))], 400, np.random.default_rng(0)
+    ).statistics
+    assert p_value(found["token after two"]) <= 0.005
+    assert p_value(found["token after a token"]) > 0.01
