@@ -170,7 +170,7 @@ def engines_list(*, folders: Folders, out: Out) -> int:
 
 def engines_show(name: EngineName, *, folders: Folders, out: Out) -> int:
     """One engine: habits by version, constants by accelerator and dtype, sources."""
-    from specplan.cli.resolve import versioned
+    from specplan.cli.naming import versioned
     from specplan.cli.show import show
     from specplan.questions.engines import show_engine
 

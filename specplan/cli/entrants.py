@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from specplan.catalogue.store import Catalogue, Loaded
 from specplan.cli.kinds import only_one
-from specplan.cli.resolve import Resolver, distinct
+from specplan.cli.naming import distinct
+from specplan.cli.resolve import Resolver
 from specplan.domain.drafter import Drafter
 from specplan.domain.drafters import drafter_of, typed_drafter
 from specplan.domain.hardware import Hardware

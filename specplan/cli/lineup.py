@@ -13,8 +13,9 @@ from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
 from specplan.cli.curves import found_curve
 from specplan.cli.entrants import ALL, Entrant, Entrants
+from specplan.cli.naming import distinct
 from specplan.cli.planned import Given, PlanRead
-from specplan.cli.resolve import Cards, distinct
+from specplan.cli.resolve import Cards
 from specplan.cli.scenario import build
 from specplan.cli.unusable import refuse_cardless
 from specplan.domain.acceptance import Acceptance, Burst, Named

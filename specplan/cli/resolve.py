@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product, starmap
 from typing import Protocol, TypeVar
@@ -17,6 +16,7 @@ from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
 from specplan.cli.curves import Curves, found_curve, unlike
 from specplan.cli.kinds import Heads, meant, only_one
+from specplan.cli.naming import by_itself, distinct, naming, versioned
 from specplan.cli.planned import Given
 from specplan.domain.acceptance import Acceptance
 from specplan.domain.bands import like
@@ -28,7 +28,6 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.heads import WAYS
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
-from specplan.domain.version import VERSION_PATTERN
 from specplan.errors import SpecplanError, UnknownName, UsageError, Where, placed
 from specplan.rules.names import COUNTED
 from specplan.visible import visible
@@ -75,7 +74,7 @@ class Resolver:
             values = parse(given.texts)
         except SpecplanError:
             with placed(given.where):
-                return _by_itself(given, parse)
+                return by_itself(given, parse)
         self.inputs.setdefault(name, Input(value=",".join(given.texts), origin=given.origin))
         return values
 
@@ -188,7 +187,7 @@ class Resolver:
         return model
 
     def _model(self, name: str, field: str, where: Where) -> Model:
-        with _naming(where):
+        with naming(where):
             loaded = self.catalogue.model(name, where)
         with placed(where):
             _ = loaded.card.active_params, loaded.card.kv_groups  # else nothing can be priced
@@ -206,7 +205,7 @@ class Resolver:
                 expected="a name; tp counts",
                 hint=f"write -g {bare} --tp {gpus}",
             )
-        with _naming(where):
+        with naming(where):
             loaded = self.catalogue.hardware(name, where)
         self._record("hardware", loaded)
         return loaded.card
@@ -240,7 +239,7 @@ class Resolver:
         """An engine, the habits of its version, and that version: vllm, or vllm@0.27."""
         with placed(where):
             name, version = versioned(text)
-        with _naming(where):
+        with naming(where):
             loaded = self.catalogue.engine(name, where)
         self._record("engine", loaded)
         if loaded.origin.layer == PACKAGED:
@@ -277,39 +276,3 @@ class Resolver:
             )
         elif loaded.origin.layer not in {PACKAGED, "path"}:
             self.notes.append(f"{loaded.card.name} is read from {visible(loaded.origin.path)}")
-
-
-def versioned(text: str) -> tuple[str, str | None]:
-    """The engine and the version in vllm@0.27; no version in vllm."""
-    name, at, version = text.partition("@")
-    if at and not re.fullmatch(VERSION_PATTERN, version):
-        raise UsageError(f"'{visible(version, 60)}' is no version", expected="such as vllm@0.27")
-    return name, version if at else None
-
-
-def _by_itself(given: Given, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
-    """What `parse` says of the first text that it refuses, or of all of them together."""
-    for text, where in given.each():
-        with placed(where):
-            parse((text,))
-    return parse(given.texts)
-
-
-@contextmanager
-def _naming(where: Where) -> Iterator[None]:
-    """Gives errors about a whole file, which have no line, the place that names the file."""
-    try:
-        yield
-    except SpecplanError as error:
-        if error.where not in {None, where} and not error.where.line:
-            error.what, error.where = f"{error.where}: {error.what}", where
-        raise
-
-
-def distinct(named: Iterable[V]) -> list[V]:
-    """Each once, in order: a card may have been named by its name and by an alias."""
-    found: list[V] = []
-    for item in named:
-        if item not in found:
-            found.append(item)
-    return found
