@@ -1,0 +1,16 @@
+"""Your engine: what it counts, and what it is to be told."""
+
+from __future__ import annotations
+
+import typer
+
+from specplan.cli.help import Command
+from specplan.cli.options import command
+
+EXAMPLES: dict[str, str] = {}
+
+
+def register(app: typer.Typer, name: str, panel: str) -> None:
+    """Adds one of this file's commands."""
+    function = command(globals()[name])
+    app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)

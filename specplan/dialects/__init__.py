@@ -1,0 +1,1 @@
+"""Engines' own words: what each prints and what it accepts, one folder for each engine."""

@@ -1,0 +1,54 @@
+"""What a reader is. Readers are found by content: `specplan.dialects.formats` lists them all.
+
+A text is read line by line, each line offered to every reader of lines that its marks let through;
+a document (JSON, an exposition of Prometheus) is offered whole. A reader yields what it found and
+keeps as little as it can: the last totals, never the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Protocol
+
+from specplan.domain.capture import Found, Origin
+
+
+class LineReader(Protocol):
+    """Reads the lines of one format. A new one is made for each source."""
+
+    format: ClassVar[str]
+    marks: ClassVar[tuple[str, ...]]  # a line without any of these is not offered
+
+    def read(self, line: str, place: int) -> Iterable[Found]:
+        """What a line says; nothing if it is none of this format's."""
+        ...
+
+    def finish(self) -> Iterable[Found]:
+        """What only the end of the source tells."""
+        ...
+
+    def origin(self) -> Origin:
+        """Whose words these were, as far as the lines read so far tell."""
+        ...
+
+
+class DocumentReader(Protocol):
+    """Reads whole documents of one format; `read` may be called once for each of a series."""
+
+    format: ClassVar[str]
+
+    def claims(self, document: object) -> bool:
+        """Whether a parsed document is of this format; cheap, and true of one reader at most."""
+        ...
+
+    def read(self, document: object, place: int) -> Iterator[Found]:
+        """What it says."""
+        ...
+
+    def finish(self) -> Iterable[Found]:
+        """What only the last of a series tells."""
+        ...
+
+    def origin(self) -> Origin:
+        """Whose words these were."""
+        ...
