@@ -1,4 +1,4 @@
-"""From a document to a domain object, by the dataclass's own annotations; and its JSON Schema.
+"""From a document to a domain object, by the dataclass's own annotations.
 
 First what people write becomes plain SI values (quantities to numbers, one value to a list of
 one, plausibility bands checked with words of our own), then pydantic validates it strictly. So
@@ -11,14 +11,12 @@ import dataclasses
 import json
 import re
 import types
-from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
 from pydantic import TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema
 
 from specplan.catalogue.explain import SHOWN, explain, label, within
 from specplan.catalogue.read import Document, KeyPath
@@ -29,7 +27,7 @@ from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import HeldOut, Measurement
 from specplan.domain.model import Model
 from specplan.domain.plan import AcceptanceText, Plan
-from specplan.errors import InputError, SpecplanError, Where, did_you_mean, placed, unknown
+from specplan.errors import InputError, SpecplanError, Where, did_you_mean, placed
 from specplan.units import Unit, likely_slip, parse_quantity, people
 from specplan.visible import visible
 
@@ -46,7 +44,7 @@ SCHEMAS: dict[str, type[Strict]] = {
 }
 """What `specplan schema` prints the schema of; of measurements, that of a row as an object."""
 
-_WHOLE = r"^(?:0|[1-9]\d{0,8})$"
+WHOLE = r"^(?:0|[1-9]\d{0,8})$"
 _USUAL = {"s": 1e-3, "B": float(2**30)}  # what a bare number most likely means
 
 
@@ -63,7 +61,7 @@ def _adapter(cls: type) -> TypeAdapter[Any]:
 
 
 @cache
-def _hints(cls: type) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
     """The annotations of a dataclass's fields, in order."""
     hints = get_type_hints(cls, include_extras=True)
     return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
@@ -85,99 +83,22 @@ def fill(document: Document, cls: type[T]) -> T:
         raise explain(document, error) from None
 
 
-def _header(cls: type) -> str:
+def header_of(cls: type) -> str:
     """What `schema:` says in a file of this class; a row of a table has no such key."""
-    if "schema" not in _hints(cls):
+    if "schema" not in hints_of(cls):
         return f"{next(kind for kind, of in SCHEMAS.items() if of is cls)}/1"
-    (header,) = get_args(_hints(cls)["schema"])
+    (header,) = get_args(hints_of(cls)["schema"])
     return str(header)
 
 
 def _headed(document: Document, cls: type) -> None:
     """Refuses a file of another kind before its keys are held against this one."""
-    header, wanted = document.data.get("schema"), _header(cls)
+    header, wanted = document.data.get("schema"), header_of(cls)
     if header != wanted:
         shown = "missing" if header is None else f"'{visible(str(header), SHOWN)}'"
         raise InputError(
             f"schema is {shown}", where=document.where(("schema",)), expected=f"'{wanted}'"
         )
-
-
-def json_schema(cls: type[Strict]) -> dict[str, object]:
-    """The JSON Schema of the YAML files that `bind` reads as this class."""
-    top: type = cls
-    header = _header(top)
-    plain = adapter(cls).json_schema(schema_generator=_Untitled)
-    for record in _records(top):
-        inner = plain if record is top else plain["$defs"][record.__name__]
-        for name, hint in _hints(record).items():
-            base, marks = _unwrap(hint)
-            if NEEDS_UNIT in marks:
-                inner["properties"][name]["anyOf"] = list(map(_with_unit, _arms(inner, name)))
-            if get_origin(base) is dict and get_args(base)[0] is int:
-                inner["properties"][name]["propertyNames"] = {"pattern": _WHOLE}
-    schema = _scalars_for_lists(plain)
-    assert isinstance(schema, dict)  # noqa: S101 - a mapping stays one
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:specplan:{header.replace('/', ':')}",
-        **schema,
-        "title": f"specplan {header}",
-    }
-
-
-def schema_text(kind: str) -> str:
-    """The JSON Schema of a kind of file as committed and printed: indented ASCII, keys in order."""
-    if kind not in SCHEMAS:
-        raise unknown("kind", kind, SCHEMAS)
-    return json.dumps(json_schema(SCHEMAS[kind]), indent=2, allow_nan=False) + "\n"
-
-
-class _Untitled(GenerateJsonSchema):
-    """Without titles that only repeat the key in capitals."""
-
-    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
-        """Never."""
-        return False
-
-
-def _arms(schema: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The alternatives of a property."""
-    arms: list[dict[str, Any]] = schema["properties"][name]["anyOf"]
-    return arms
-
-
-def _with_unit(arm: dict[str, Any]) -> dict[str, Any]:
-    """One way to write a quantity whose key does not say its unit: of bare numbers only 0."""
-    if arm.get("type") == "number":
-        return {"const": 0}
-    if "pattern" in arm:
-        return {**arm, "pattern": arm["pattern"].removesuffix("?$") + "$"}
-    return arm
-
-
-def _records(hint: object) -> Iterator[type]:
-    """Every dataclass that a value of this type can hold, the type itself included."""
-    base = _unwrap(hint)[0]
-    if isinstance(base, type) and dataclasses.is_dataclass(base):
-        yield base
-        for field in _hints(base).values():
-            yield from _records(field)
-    for argument in get_args(base) if get_origin(base) in {tuple, dict} else ():
-        yield from _records(argument)
-
-
-def _scalars_for_lists(schema: object) -> object:
-    """A schema in which a list may be written as its only item, as the reader allows."""
-    if isinstance(schema, list):
-        return [_scalars_for_lists(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {key: _scalars_for_lists(value) for key, value in schema.items()}
-    if inner.get("type") != "array" or "items" not in inner:
-        return inner
-    outer = {"default": inner.pop("default")} if "default" in inner else {}
-    return {**outer, "anyOf": [inner["items"], inner]}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -188,7 +109,7 @@ class _Reading:
 
     def value(self, data: object, hint: object, path: KeyPath) -> object:
         """`data` as the field annotated `hint` takes it."""
-        base, marks = _unwrap(hint)
+        base, marks = unwrap(hint)
         if data is None and _optional(hint):
             return None
         if isinstance(base, type) and dataclasses.is_dataclass(base):
@@ -204,7 +125,7 @@ class _Reading:
         return self._scalar(data, base, marks, path)
 
     def _record(self, data: object, cls: type, path: KeyPath) -> object:
-        hints = _hints(cls)
+        hints = hints_of(cls)
         if not isinstance(data, dict):
             raise InputError(
                 f"{label(path)} is no mapping",
@@ -222,7 +143,7 @@ class _Reading:
         """
         if key_type is int:
             for key in data:
-                if not re.fullmatch(_WHOLE, key):
+                if not re.fullmatch(WHOLE, key):
                     raise InputError(
                         f"key '{visible(key, SHOWN)}'{within(path)} does not fit",
                         where=self.document.where((*path, key), key=True),
@@ -301,7 +222,7 @@ def _plausible(value: float, unit: str, band: tuple[float, float], name: str, wh
 
 
 @cache
-def _unwrap(hint: object) -> tuple[Any, tuple[object, ...]]:
+def unwrap(hint: object) -> tuple[Any, tuple[object, ...]]:
     """The type under Annotated and `| None`, and the annotations met on the way."""
     marks: tuple[object, ...] = ()
     while True:

@@ -239,7 +239,7 @@ def schema(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
 ) -> int:
     """JSON Schema of a kind of file, such as plan, model or engine."""
-    from specplan.catalogue.schema import schema_text
+    from specplan.catalogue.json_schema import schema_text
     from specplan.cli.show import show
     from specplan.domain.answer import Answer, Basis, Lines, Table, View
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from specplan.catalogue.json_schema import schema_text
 from specplan.catalogue.ledger import held_out, packaged_rows, read_rows
-from specplan.catalogue.schema import schema_text
 from specplan.catalogue.store import Catalogue
 from specplan.domain.card import Dtype
 from specplan.domain.measurement import COLUMNS, WORDS, Measurement

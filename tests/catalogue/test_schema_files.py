@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from specplan.catalogue.json_schema import schema_text
 from specplan.catalogue.read import read_file, read_yaml
-from specplan.catalogue.schema import SCHEMAS, bind, schema_text
+from specplan.catalogue.schema import SCHEMAS, bind
 from specplan.errors import InputError, UnknownName
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import specplan
-from specplan.catalogue.schema import schema_text
+from specplan.catalogue.json_schema import schema_text
 from specplan.catalogue.store import Catalogue
 from specplan.cli.listed import hardware
 from specplan.cli.run import run
