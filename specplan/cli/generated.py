@@ -7,8 +7,8 @@ from pathlib import Path
 from specplan.domain.answer import Answer
 from specplan.domain.outputs import Outputs
 from specplan.errors import UsageError
-from specplan.importers.opening import exists, place
 from specplan.importers.outputs import STDIN, read_outputs
+from specplan.opening import exists, place
 from specplan.questions.equivalence import equivalence as question
 from specplan.questions.equivalence_asked import LEVEL, SENSITIVITY
 

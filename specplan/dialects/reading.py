@@ -20,7 +20,9 @@ class LineReader(Protocol):
     marks: ClassVar[tuple[str, ...]]  # a line without any of these is not offered
 
     def read(self, line: str, place: int) -> Iterable[Found]:
-        """What a line says; nothing if it is none of this format's."""
+        """What a line says; nothing if it is none of this format's. A line of this format that
+        says nothing new, or that waits for the next, gives `Noted()`, so that it counts as read.
+        """
         ...
 
     def finish(self) -> Iterable[Found]:

@@ -17,8 +17,8 @@ from typing import Final
 from specplan.errors import InputError
 from specplan.importers.ggml import KINDS, REFUSED, Kind
 from specplan.importers.gguf_values import Cursor, Value
-from specplan.importers.opening import exists, opened, place
 from specplan.importers.tensor import Tensor
+from specplan.opening import exists, opened, place
 from specplan.visible import visible
 
 MAGIC: Final = b"GGUF"

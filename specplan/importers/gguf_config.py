@@ -15,7 +15,7 @@ from specplan.importers.gguf import Header
 from specplan.importers.gguf_families import FAMILIES, Config
 from specplan.importers.gguf_keys import HINT, Keys
 from specplan.importers.gguf_values import Items
-from specplan.importers.opening import place
+from specplan.opening import place
 from specplan.visible import visible
 
 _BLOCK = re.compile(r"blk\.(\d+)\.")

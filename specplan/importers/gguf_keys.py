@@ -11,7 +11,7 @@ from typing import Final
 from specplan.errors import InputError, Refused
 from specplan.importers.gguf import Header
 from specplan.importers.gguf_values import Items
-from specplan.importers.opening import place
+from specplan.opening import place
 
 HINT: Final = "import its config.json"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Literal, TypeAlias
 
 from specplan.errors import InputError
-from specplan.importers.opening import place
+from specplan.opening import place
 from specplan.visible import visible
 
 MAX_HEADER: Final = 2**28

@@ -16,9 +16,9 @@ from typing import Final, Protocol, cast
 
 from specplan.errors import InputError, SpecplanError, UsageError
 from specplan.importers.json_ import MAX_BYTES
-from specplan.importers.opening import place
 from specplan.importers.safetensors import merged, tensors_of
 from specplan.importers.tensor import Tensor
+from specplan.opening import place
 from specplan.visible import visible
 
 PREFIX: Final = "hub:"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from specplan.errors import InputError
-from specplan.importers.opening import opened, place
+from specplan.opening import opened, place
 from specplan.visible import visible
 
 MAX_BYTES: Final = 64 * 2**20

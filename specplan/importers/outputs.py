@@ -17,8 +17,8 @@ from typing import BinaryIO, Final, cast
 from specplan.domain.outputs import Outputs
 from specplan.errors import InputError
 from specplan.importers.json_ import parse_json
-from specplan.importers.opening import opened, place
 from specplan.importers.output_record import Sample, Unit, prompt_key, prompt_of, samples
+from specplan.opening import opened, place
 
 STDIN: Final = "-"
 MAX_LINE: Final = 64 * 2**20

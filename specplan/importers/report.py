@@ -13,8 +13,8 @@ from specplan.domain.model import Model, token_bytes
 from specplan.errors import InputError, SpecplanError, Where
 from specplan.importers.card import Wish, imported
 from specplan.importers.explain import verdict_on
-from specplan.importers.opening import exists, place
 from specplan.importers.source import Foreign, is_sidecar, open_source
+from specplan.opening import exists, place
 from specplan.visible import visible
 
 INDEX = "index.csv"

@@ -16,8 +16,8 @@ from typing import Final, TypeGuard
 
 from specplan.errors import InputError
 from specplan.importers.json_ import parse_json, read_json
-from specplan.importers.opening import opened, place
 from specplan.importers.tensor import Tensor
+from specplan.opening import opened, place
 from specplan.visible import visible
 
 MAX_HEADER: Final = 100_000_000

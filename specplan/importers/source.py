@@ -13,9 +13,9 @@ from specplan.importers.gguf import MAGIC, read_gguf
 from specplan.importers.gguf_config import as_config, remarks
 from specplan.importers.hub import CONFIG, NO_WEIGHTS, PREFIX, SIDECAR, fetch, parts
 from specplan.importers.json_ import read_json
-from specplan.importers.opening import exists, is_folder, opened, place
 from specplan.importers.safetensors import read_folder
 from specplan.importers.tensor import Tensor
+from specplan.opening import exists, is_folder, opened, place
 
 Kind: TypeAlias = Literal["config", "folder", "gguf", "hub"]
 

@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from specplan.errors import InputError, unknown
 from specplan.importers.json_ import MAX_BYTES, Bare, parse_json
-from specplan.importers.opening import opened, place
+from specplan.opening import opened, place
 from specplan.visible import visible
 
 KEYS: Final = ("kind", "target", "draft", "prompt", "history", "drafted")

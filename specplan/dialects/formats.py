@@ -1,0 +1,43 @@
+"""All formats that are read, by the module and name of their readers: an engine adds its lines.
+
+Imported when something is read and not before.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final, cast
+
+from specplan.dialects.reading import DocumentReader, LineReader
+
+LINE_READERS: Final[tuple[str, ...]] = ()
+
+DOCUMENT_READERS: Final[tuple[str, ...]] = ()
+
+STEMS: Final = ("ccept", "throughput")
+"""Byte strings that many marks share, searched for in their stead: each search costs time."""
+
+
+def line_readers() -> list[LineReader]:
+    """A new reader of each format of lines."""
+    return [cast("LineReader", _class(name)()) for name in LINE_READERS]
+
+
+def document_readers() -> list[DocumentReader]:
+    """A new reader of each format of documents."""
+    return [cast("DocumentReader", _class(name)()) for name in DOCUMENT_READERS]
+
+
+def needles(readers: list[LineReader]) -> tuple[bytes, ...]:
+    """What to search for so that no line with a mark is missed."""
+    marks = {mark for reader in readers for mark in reader.marks}
+    alone = {mark for mark in marks if not any(stem in mark for stem in STEMS)}
+    shared = {stem for stem in STEMS if any(stem in mark for mark in marks)}
+    return tuple(needle.encode() for needle in sorted(alone | shared))
+
+
+@cache
+def _class(name: str) -> type:
+    module, _, attribute = name.partition(":")
+    return cast("type", getattr(import_module(module), attribute))

@@ -1,0 +1,1 @@
+"""Load generators: what they carry of an engine's counters."""
