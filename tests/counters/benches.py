@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean, median, pstdev
 from typing import Any
-
-import numpy as np
 
 from counters.requests import histogram, vllm_request
 from counters.sglang import lifetime_accept_length
@@ -162,7 +162,7 @@ def aiperf(world: World) -> Result:
     drafting = [one for one in world.requests if any(row.drafted for row in one.rounds)]
     own = [vllm_request(one, world.k)["metrics"]["speculative_decoding"] for one in drafting]
     told = truth(world)
-    pooled = np.sum([one["acceptance_histogram"] for one in own], axis=0)
+    pooled = map(sum, zip(*(one["acceptance_histogram"] for one in own), strict=True))
     steps = [one["num_spec_steps"] for one in own]
     accepted = [one["num_accepted_draft_tokens"] for one in own]
     drafted = [one["num_draft_tokens"] for one in own]
@@ -200,7 +200,7 @@ def aiperf(world: World) -> Result:
         "total_accepted_draft_tokens": {"unit": "tokens", "avg": float(told.accepted_tokens)},
         "total_draft_tokens": {"unit": "tokens", "avg": float(told.drafted_tokens)},
         "pooled_spec_decode_acceptance_histogram": {
-            str(kept): int(count) for kept, count in enumerate(pooled)
+            str(kept): count for kept, count in enumerate(pooled)
         },
         "was_cancelled": False,
         "error_summary": [],
@@ -235,7 +235,7 @@ def aiperf_records(world: World) -> str:
 
 
 def guidellm(world: World) -> Result:
-    """guidellm 0.8.1's benchmarks.json: no summary; vLLM's `metrics` passed on with each request."""
+    """guidellm 0.8.1's benchmarks.json: no summary; vLLM's `metrics` goes with each request."""
     successful = [
         {
             "type_": "generative_request_stats",
@@ -260,7 +260,7 @@ def guidellm(world: World) -> Result:
                 "metrics": {
                     "output_tokens_per_second": {"successful": {"mean": throughput}},
                     "request_concurrency": {
-                        "successful": {"mean": float(np.mean([r.running for r in world.rounds]))}
+                        "successful": {"mean": fmean(r.running for r in world.rounds)}
                     },
                 },
                 "requests": {"successful": successful, "incomplete": [], "errored": []},
@@ -285,33 +285,42 @@ class _Latencies:
     def chunks(request: Request) -> list[float]:
         """Seconds between the chunks of a stream, each a round's tokens."""
         times = [request.first, *(one.at for one in request.rounds)]
-        return [after - before for before, after in zip(times, times[1:], strict=False)]
+        return [after - before for before, after in pairwise(times)]
 
     def summary(self, unit: str, names: Sequence[str], percentiles: Sequence[int]) -> Result:
         """{mean|median|std|pNN}_{name}_ms."""
         result: Result = {}
         for name in names:
             values = self.values[name]
-            result[f"mean_{name}_{unit}"] = float(np.mean(values))
-            result[f"median_{name}_{unit}"] = float(np.median(values))
-            result[f"std_{name}_{unit}"] = float(np.std(values))
+            result[f"mean_{name}_{unit}"] = fmean(values)
+            result[f"median_{name}_{unit}"] = float(median(values))
+            result[f"std_{name}_{unit}"] = pstdev(values)
             for part in percentiles:
-                result[f"p{part}_{name}_{unit}"] = float(np.percentile(values, part))
+                result[f"p{part}_{name}_{unit}"] = percentile(values, part)
         return result
 
 
 def _spread(unit: str, values: Sequence[float]) -> Result:
     return {
         "unit": unit,
-        "avg": float(np.mean(values)),
-        "p50": float(np.median(values)),
-        "p99": float(np.percentile(values, 99)),
+        "avg": fmean(values),
+        "p50": float(median(values)),
+        "p99": percentile(values, 99),
         "min": float(min(values)),
         "max": float(max(values)),
-        "std": float(np.std(values)),
+        "std": pstdev(values),
         "count": len(values),
         "sum": float(sum(values)),
     }
+
+
+def percentile(values: Sequence[float], part: float) -> float:
+    """As numpy's, linear between neighbours."""
+    ordered = sorted(values)
+    place = (len(ordered) - 1) * part / 100
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def _row(name: str, value: float) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from counters import made, written
+from counters import made, made_vllm, pairs, written
 from counters.fixture import COLUMNS, Fixture
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -19,28 +19,35 @@ FOLDER = Path(__file__).parent / "fixtures"
 
 def fixtures() -> Iterator[Fixture]:
     """All of them, in the order of the index."""
+    yield from made_vllm.fixtures()
     yield from made.fixtures()
     yield from written.fixtures()
 
 
-def index() -> str:
-    """The index as CSV."""
+def index(of: Iterable[Fixture]) -> str:
+    """An index as CSV."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for one in fixtures():
+    for one in of:
         writer.writerow(one.row())
     return out.getvalue()
+
+
+def indexes() -> dict[str, str]:
+    """The index of files, and that of pairs of scrapes."""
+    return {"index.csv": index(fixtures()), "pairs.csv": index(pairs.pairs())}
 
 
 def freeze() -> None:
     """Write every file, and remove those that nobody makes any longer."""
     FOLDER.mkdir(exist_ok=True)
-    kept = {"index.csv", "README.md"}
+    kept = {*indexes(), "README.md"}
     for one in fixtures():
         (FOLDER / one.file).write_bytes(one.content)
         kept.add(one.file)
-    (FOLDER / "index.csv").write_text(index(), encoding="utf-8")
+    for name, text in indexes().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
     for path in FOLDER.iterdir():
         if path.name not in kept:
             path.unlink()

@@ -51,13 +51,14 @@ def _block(
     slot = f"slot print_timing: id {request.number % 4:2d} | task {request.number * 131} | "
     lead = (llamacpp_prefix(request.last) if stamps else "") + ("" if generation == "a" else slot)
     ms = 1000 * (request.last - request.first)
+    prompt = request.prompt
     rows = [
-        f"{lead}prompt eval time = {50.0:10.2f} ms / {request.prompt:5d} tokens "
-        f"({50 / request.prompt:8.2f} ms per token, {request.prompt / 0.05:8.2f} tokens per second)",
+        f"{lead}prompt eval time = {50.0:10.2f} ms / {prompt:5d} tokens "
+        f"({50 / prompt:8.2f} ms per token, {prompt / 0.05:8.2f} tokens per second)",
         f"{lead}       eval time = {ms:10.2f} ms / {request.tokens:5d} tokens "
         f"({ms / request.tokens:8.2f} ms per token, "
         f"{1000 * request.tokens / ms:8.2f} tokens per second)",
-        f"{lead}      total time = {ms + 50:10.2f} ms / {request.prompt + request.tokens:5d} tokens",
+        f"{lead}      total time = {ms + 50:10.2f} ms / {prompt + request.tokens:5d} tokens",
     ]
     told = Counts([request])
     told.drafted += dropped

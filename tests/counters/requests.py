@@ -174,7 +174,7 @@ def llamacpp_request(request: Request) -> Answer:
             }
         ],
         "created": 1778047873,
-        "model": "gpt-3.5-turbo",
+        "model": "Qwen3-8B-Q4_K_M.gguf",
         "system_fingerprint": "b11434-1a2b3c4d",
         "object": "chat.completion",
         "usage": _usage(request),

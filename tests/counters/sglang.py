@@ -104,12 +104,11 @@ def windows(
     world: World, engine: int, every: int, until: float = float("inf")
 ) -> Iterator[tuple[float, float, int, list[Round]]]:
     """(end, seconds since the last line, steps so far, rounds) of each full window."""
-    before, steps, rounds = 0.0, 0, list[Round]()
-    for at, members in world.steps(engine):
+    before, rounds = 0.0, list[Round]()
+    for steps, (at, members) in enumerate(world.steps(engine), start=1):
         if at > until:
             return
         rounds += members
-        steps += 1
         if steps % every == 0:
             yield at, at - before, steps, rounds
             before, rounds = at, []
@@ -127,8 +126,8 @@ def sglang_metrics(
 ) -> str:
     """/metrics at a moment. Gauges are those of the last decode line, however long ago.
 
-    Counters are of finished requests. `draft_series` adds the drafter's own engine, as disaggregated
-    servers do. 0.4.10 has the length alone, 0.5.23 more gauges.
+    Counters are of finished requests. `draft_series` adds a series of the drafter's own, as some
+    servers have. 0.4.10 has the length alone, 0.5.23 more gauges.
     """
     end = world.end if at is None else at
     lengths, rates = [], []

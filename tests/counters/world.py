@@ -11,13 +11,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import log
+from random import Random
 
-import numpy as np
-
-Law = Callable[[np.random.Generator, int], np.ndarray]
+Law = Callable[[Random, int], Sequence[float]]
 """What a request's drafts survive: k conditional probabilities, drawn once for each request."""
 
-Length = Callable[[np.random.Generator, int], int]
+Length = Callable[[Random, int], int]
 """How long a draft is in a step that allows k tokens: 0 to k."""
 
 Schedule = Sequence[tuple[int, int, int]]
@@ -169,20 +169,20 @@ def truth(
 
 def iid(alpha: float) -> Law:
     """Each draft survives with the same probability, whatever its place."""
-    return lambda _, k: np.full(k, alpha)
+    return lambda _, k: (alpha,) * k
 
 
 def positions(survival: Sequence[float]) -> Law:
     """The i-th draft survives with the i-th probability if those before it did."""
-    return lambda _, k: np.asarray(survival[:k], dtype=float)
+    return lambda _, k: tuple(survival[:k])
 
 
 def mixed(a: float = 7.0, b: float = 3.0) -> Law:
     """Each request has an alpha of its own, drawn from Beta(a, b)."""
-    return lambda rng, k: np.full(k, rng.beta(a, b))
+    return lambda rng, k: (rng.betavariate(a, b),) * k
 
 
-def full(_: np.random.Generator, k: int) -> int:
+def full(_: Random, k: int) -> int:
     """Every draft is as long as it may be."""
     return k
 
@@ -190,12 +190,17 @@ def full(_: np.random.Generator, k: int) -> int:
 def found(hit: float, going_on: float = 0.7) -> Length:
     """N-gram or suffix drafts: found with probability `hit`, each next token with `going_on`."""
 
-    def length(rng: np.random.Generator, k: int) -> int:
+    def length(rng: Random, k: int) -> int:
         if rng.random() >= hit:
             return 0
-        return min(k, 1 + int(np.argmax(rng.random(k + 1) >= going_on)))
+        return min(k, geometric(rng, 1 - going_on))
 
     return length
+
+
+def geometric(rng: Random, stop: float) -> int:
+    """1, 2, …: how many trials until one of probability `stop` comes true."""
+    return 1 if stop >= 1 else 1 + int(log(1 - rng.random()) / log(1 - stop))
 
 
 def simulate(
@@ -220,7 +225,7 @@ def simulate(
     A request's answer has about `tokens` tokens (geometric around it, at least 2). A step takes
     step_s and row_s for each verified row; waves are `gap_s` apart, in which nothing runs.
     """
-    rng = np.random.default_rng(seed)
+    rng = Random(seed)  # noqa: S311
     rounds: list[Round] = []
     finished: list[Request] = []
     clocks = [0.0] * engines
@@ -243,7 +248,7 @@ class _Engine:
 
     def __init__(
         self,
-        rng: np.random.Generator,
+        rng: Random,
         law: Law,
         length: Length,
         schedule: Schedule | None,
@@ -262,7 +267,7 @@ class _Engine:
         """Run `requests` requests, numbered from `number`, `batch` at a time."""
         waiting = [_Running(number + i, self.law(self.rng, self.k)) for i in range(requests)]
         for one in waiting:
-            one.left = max(1, int(self.rng.geometric(1 / max(tokens - 1, 1))))
+            one.left = geometric(self.rng, 1 / max(tokens - 1, 1))
         running: list[_Running] = []
         while waiting or running:
             while waiting and len(running) < batch:
@@ -283,8 +288,8 @@ class _Engine:
         drafted = [self.length(self.rng, allowed) if allowed else 0 for _ in running]
         self.clock += self.step_s + self.row_s * (sum(drafted) + len(running))
         for one, size in zip(running, drafted, strict=True):
-            kept = self.rng.random(size) < one.survival[:size]
-            accepted = size if kept.all() else int(np.argmin(kept))
+            kept = [self.rng.random() < one.survival[place] for place in range(size)]
+            accepted = kept.index(False) if False in kept else size
             row = Round(
                 at=self.clock,
                 engine=self.engine,
@@ -292,7 +297,7 @@ class _Engine:
                 request=one.number,
                 drafted=size,
                 accepted=accepted,
-                agreed=int(kept.sum()),
+                agreed=sum(kept),
                 running=len(running),
             )
             one.rounds.append(row)
@@ -315,7 +320,7 @@ class _Engine:
 class _Running:
     """A request that is being answered."""
 
-    def __init__(self, number: int, survival: np.ndarray) -> None:
+    def __init__(self, number: int, survival: Sequence[float]) -> None:
         self.number, self.survival = number, survival
         self.left, self.first = 0, 0.0
         self.rounds: list[Round] = []
