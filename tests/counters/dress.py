@@ -60,6 +60,16 @@ def compose(text: str, service: str = "vllm-1") -> str:
     return _each(text, lambda _, line: f"\x1b[36m{service}  | \x1b[0m{line}")
 
 
+def journal(text: str) -> str:
+    """`journalctl -u vllm`."""
+    return _each(text, lambda i, line: f"{at(i):%b %d %H:%M:%S} gpu07 vllm[4711]: {line}")
+
+
+def ray(text: str) -> str:
+    """As Ray prints an actor's lines: name and process, cyan."""
+    return _each(text, lambda _, line: f"\x1b[36m(ServeActor pid=105447)\x1b[0m {line}")
+
+
 def coloured(text: str) -> str:
     """The engine's own colours: green around the level, cyan around the process."""
 

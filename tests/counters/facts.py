@@ -20,24 +20,26 @@ class Tells:
 
 COUNTS = ("drafts", "drafted_tokens", "accepted_tokens")
 ALL = (*COUNTS, "tokens_per_round", "acceptance_rate", "per_position", "k")
+TWO_COUNTS = Tells(
+    exact=("drafted_tokens", "accepted_tokens", "acceptance_rate"),
+    rounded={},
+    lost=("drafts", "tokens_per_round", "per_position", "k"),
+)
 
 TELLS: dict[str, Tells] = {
-    # drafts is drafted / k only where every draft is k long; else accepted / (mean - 1)
+    # drafts is drafted / k where every draft is k long
     "vllm-v1-log": Tells(
-        exact=("drafted_tokens", "accepted_tokens", "acceptance_rate", "k"),
+        exact=(*COUNTS, "acceptance_rate", "k"),
         rounded={"tokens_per_round": 0.005, "per_position": 0.0005},
         lost=("tokens_per_step",),
     ),
-    "vllm-v1-log/0.8.5": Tells(
+    # else it is accepted / (mean - 1), as well as the mean is known
+    "vllm-v1-log/short": Tells(
         exact=("drafted_tokens", "accepted_tokens", "acceptance_rate", "k"),
-        rounded={"tokens_per_round": 0.005, "per_position": 0.0005},
-        lost=("tokens_per_step",),
+        rounded={"drafts": 0.5, "tokens_per_round": 0.005, "per_position": 0.0005},
+        lost=("tokens_per_step", "tested_at"),
     ),
-    "vllm-v1-log/2025-04": Tells(
-        exact=("drafted_tokens", "accepted_tokens", "acceptance_rate"),
-        rounded={},
-        lost=("drafts", "tokens_per_round", "per_position", "k"),
-    ),
+    "vllm-v1-log/2025-04": TWO_COUNTS,
     # emitted = drafts + accepted, drafts = drafted / k; the printed rate is of another count
     "vllm-v0-log": Tells(
         exact=(*COUNTS, "tokens_per_round", "acceptance_rate", "k"),
@@ -51,11 +53,7 @@ TELLS: dict[str, Tells] = {
         rounded={},
         lost=("per_position",),
     ),
-    "vllm-v0-metrics/overcounting": Tells(
-        exact=(),
-        rounded={},
-        lost=(*COUNTS, "tokens_per_round", "acceptance_rate", "per_position", "k"),
-    ),
+    "vllm-v0-metrics/overcounting": Tells(exact=(), rounded={}, lost=ALL),
     "vllm-bench": Tells(exact=ALL, rounded={}, lost=()),
     "vllm-bench-console": Tells(
         exact=(*COUNTS, "tokens_per_round", "acceptance_rate", "k"),
@@ -63,8 +61,9 @@ TELLS: dict[str, Tells] = {
         lost=(),
     ),
     "vllm-request": Tells(exact=ALL, rounded={}, lost=()),
+    # k is length / rate - 1, or (length - 1) / rate since 0.5.13
     "sglang-log": Tells(
-        exact=(),
+        exact=("k",),
         rounded={"tokens_per_round": 0.005, "acceptance_rate": 0.005},
         lost=(*COUNTS, "per_position"),
     ),
@@ -73,13 +72,21 @@ TELLS: dict[str, Tells] = {
         rounded={"tokens_per_round": 0.005},
         lost=(*COUNTS, "acceptance_rate", "per_position", "k"),
     ),
-    # one window's; two scrapes give tokens over verify calls, high by the prompts' tokens
-    "sglang-metrics": Tells(exact=(), rounded={}, lost=(*COUNTS, "per_position")),
+    # of one window; two scrapes give tokens over verify calls, high by the prompts' tokens
+    "sglang-metrics": Tells(
+        exact=("tokens_per_round", "acceptance_rate", "k"),
+        rounded={},
+        lost=(*COUNTS, "per_position"),
+    ),
     "sglang-server-info": Tells(
-        exact=("tokens_per_round", "acceptance_rate", "k"), rounded={}, lost=COUNTS
+        exact=("tokens_per_round", "acceptance_rate", "k"),
+        rounded={},
+        lost=(*COUNTS, "per_position"),
     ),
     "sglang-bench": Tells(
-        exact=("tokens_per_round",), rounded={}, lost=(*COUNTS, "acceptance_rate", "k")
+        exact=("tokens_per_round",),
+        rounded={},
+        lost=(*COUNTS, "acceptance_rate", "per_position", "k"),
     ),
     # 1 + accepted / verify calls, not the length that is printed
     "sglang-request": Tells(exact=ALL, rounded={}, lost=()),
@@ -88,34 +95,35 @@ TELLS: dict[str, Tells] = {
         rounded={},
         lost=("per_position", "k"),
     ),
-    # positions are of finished requests, totals of iterations: equal once all have finished
+    # an iteration that accepted nothing does not tell how many requests drafted
+    "trtllm-iterations/uncounted": TWO_COUNTS,
+    # totals of iterations, positions of finished requests: equal once all have finished. Drafts
+    # by position do not say how many of those that reached it had drafted there
     "trtllm-metrics": Tells(exact=ALL, rounded={}, lost=("tested_at",)),
     "trtllm-request": Tells(exact=ALL, rounded={}, lost=()),
-    "trtllm-request/counts": Tells(
-        exact=("drafted_tokens", "accepted_tokens", "acceptance_rate"),
-        rounded={},
-        lost=("drafts", "tokens_per_round", "per_position", "k"),
-    ),
+    "trtllm-request/counts": TWO_COUNTS,
+    # drafts of the statistics line; positions where they are printed
     "llamacpp-log": Tells(
-        exact=("drafted_tokens", "accepted_tokens", "acceptance_rate"),
-        rounded={"tokens_per_round": 0.005},
-        lost=("k",),
+        exact=(*COUNTS, "tokens_per_round", "acceptance_rate", "k"),
+        rounded={"per_position": 0.0005},
+        lost=(),
     ),
-    # without the statistics line
-    "llamacpp-log/a": Tells(
+    # accepted / (mean - 1) of each request
+    "llamacpp-log/c": Tells(
         exact=("drafted_tokens", "accepted_tokens", "acceptance_rate"),
-        rounded={},
-        lost=("drafts", "tokens_per_round", "per_position", "k"),
+        rounded={"drafts": 0.5, "tokens_per_round": 0.005},
+        lost=("per_position", "k"),
     ),
+    "llamacpp-log/bare": TWO_COUNTS,
     # predicted_n - draft_n_accepted counts the prompt's token and plain steps as rounds
     "llamacpp-timings": Tells(
         exact=("drafted_tokens", "accepted_tokens", "acceptance_rate"),
-        rounded={},
-        lost=("drafts", "per_position", "k"),
+        rounded={"drafts": 1.0, "tokens_per_round": 0.1},
+        lost=("per_position", "k"),
     ),
     # six digits: exact below a million
     "llamacpp-metrics": Tells(exact=ALL, rounded={}, lost=()),
     "aiperf": Tells(exact=ALL, rounded={}, lost=()),
     "guidellm": Tells(exact=ALL, rounded={}, lost=()),
 }
-"""By format id, with a generation behind a slash where it tells less."""
+"""By format id, with a generation or a case behind a slash where it tells less."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from counters import benches, llamacpp, requests, sglang, trtllm
+from counters import benches, dress, llamacpp, requests, sglang, trtllm
 from counters.fixture import Fixture, figures
 from counters.setups import SIMULATED, idle, jsonl, ngram, page, plain, small, two_engines
 from counters.world import Truth, World, mixed, simulate, truth
@@ -65,6 +65,17 @@ def _sglang() -> Iterator[Fixture]:
             traps=tuple(traps),
             **figures(told, without=without),  # type: ignore[arg-type]
         )
+    yield Fixture(
+        file="sglang-ray.log",
+        format="sglang-log",
+        engine="sglang",
+        versions="0.5.13..0.5.23",
+        content=dress.ray(dress.noisy(sglang.sglang_decode_log(world, tp=True))).encode(),
+        how=SIMULATED + "coloured by Ray, with lines that nobody knows between",
+        within=0.03,
+        traps=("bonus-in", "no-drafts-count"),
+        **figures(told, without=lost),  # type: ignore[arg-type]
+    )
     both = two_engines()
     yield Fixture(
         file="sglang-dp2.log",
@@ -200,11 +211,12 @@ def _sglang_documents() -> Iterator[Fixture]:
 def _trtllm() -> Iterator[Fixture]:
     world, told = small(), truth(small())
     lost = {"per_position": None, "k": None}
+    brief, some = 1.0, truth(small(), until=1.0)
     yield page(
         "trtllm-iterations.json",
         "trtllm-iterations",
-        json.dumps(trtllm.trtllm_iterations(world)) + "\n",
-        told,
+        json.dumps(trtllm.trtllm_iterations(world, until=brief)) + "\n",
+        some,
         "1.3.0rc27..1.4.0rc4",
         traps=("bonus-in",),
         **lost,
@@ -212,8 +224,8 @@ def _trtllm() -> Iterator[Fixture]:
     yield page(
         "trtllm-iterations-uncounted.json",
         "trtllm-iterations",
-        json.dumps(trtllm.trtllm_iterations(world, counted=False)) + "\n",
-        told,
+        json.dumps(trtllm.trtllm_iterations(world, until=brief, counted=False)) + "\n",
+        some,
         "some before 1.3",
         traps=("bonus-in", "no-drafts-count"),
         how=SIMULATED + "requests of an iteration = accepted / (length - 1), none if 0 accepted",
@@ -225,8 +237,8 @@ def _trtllm() -> Iterator[Fixture]:
     yield page(
         "trtllm-iterations-adp.json",
         "trtllm-iterations",
-        json.dumps(trtllm.trtllm_iterations(world, ranks=2)) + "\n",
-        told,
+        json.dumps(trtllm.trtllm_iterations(world, until=brief, ranks=2)) + "\n",
+        some,
         "1.3.0rc27..1.4.0rc4",
         traps=("bonus-in", "rank-copies"),
         how=SIMULATED + "rank 1 repeats rank 0's figures",
@@ -235,8 +247,8 @@ def _trtllm() -> Iterator[Fixture]:
     yield page(
         "trtllm-iterations-ngram.json",
         "trtllm-iterations",
-        json.dumps(trtllm.trtllm_iterations(ngram(), until=3.0, empty=1.0)) + "\n",
-        truth(ngram(), until=3.0),
+        json.dumps(trtllm.trtllm_iterations(ngram(), until=1.5, empty=1.0)) + "\n",
+        truth(ngram(), until=1.5),
         "1.3.0rc27..1.4.0rc4",
         traps=("bonus-in",),
         how=SIMULATED + "iterations without drafts count for nothing",
@@ -341,6 +353,26 @@ def _llamacpp() -> Iterator[Fixture]:
         k=None,
         per_position=None,
         how=SIMULATED + "drafts are #gen drafts of the last statistics line",
+    )
+    again = idle()
+    yield page(
+        "llamacpp-restart.log",
+        "llamacpp-log",
+        llamacpp.llamacpp_log(world, "d") + llamacpp.llamacpp_log(again, "d"),
+        told,
+        "between a and b",
+        traps=("cumulative", "counter-reset"),
+        how=SIMULATED + "the server started again: requests of both lives, each counted once",
+        drafts=told.drafts + truth(again).drafts,
+        drafted_tokens=told.drafted_tokens + truth(again).drafted_tokens,
+        accepted_tokens=told.accepted_tokens + truth(again).accepted_tokens,
+        tokens_per_round=1
+        + (told.accepted_tokens + truth(again).accepted_tokens)
+        / (told.drafts + truth(again).drafts),
+        acceptance_rate=(told.accepted_tokens + truth(again).accepted_tokens)
+        / (told.drafted_tokens + truth(again).drafted_tokens),
+        k=None,
+        per_position=None,
     )
     yield page(
         "llamacpp-c.log",

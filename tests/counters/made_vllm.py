@@ -136,6 +136,8 @@ def _dressed(newest: str, told: Truth) -> Iterator[Fixture]:
     yield _v1("vllm-kubernetes.log", dress.kubernetes(newest), told, span)
     yield _v1("vllm-kubectl.log", dress.kubectl(newest), told, span)
     yield _v1("vllm-compose.log", dress.compose(dress.coloured(newest)), told, span)
+    yield _v1("vllm-journal.log", dress.journal(newest), told, span)
+    yield _v1("vllm-offline.log", vllm.vllm_v1_log(plain(), process=""), told, span)
     yield _v1("vllm-crlf-bom.log", dress.crlf(newest), told, span)
     yield _v1("vllm.log.gz", dress.gz(newest), told, span)
     yield _v1("vllm-noisy.log", dress.noisy(newest), told, span)

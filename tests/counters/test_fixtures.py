@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from counters.facts import TELLS
+from counters.fixture import FIGURES
 from counters.freeze import FOLDER, fixtures, indexes
 from counters.pairs import pairs
 
@@ -78,5 +79,19 @@ def test_figures_agree(one):
         assert one.drafted_tokens <= one.k * one.drafts
 
 
+@pytest.mark.parametrize("one", [one for one in WHOLE if one.format], ids=lambda one: one.file)
+def test_no_fixture_asks_for_what_its_format_has_lost(one):
+    asked = {name for name in FIGURES if getattr(one, name) is not None}
+    told = [tells for name, tells in TELLS.items() if name.split("/")[0] == one.format]
+    assert any(asked <= {*tells.exact, *tells.rounded} for tells in told)
+
+
+def test_tells_say_everything_once():
+    for name, tells in TELLS.items():
+        figures = [*tells.exact, *tells.rounded, *tells.lost]
+        assert len(set(figures)) == len(figures), name
+        assert set(figures) >= set(FIGURES), name
+
+
 def test_fixtures_are_small():
-    assert sum(len(one.content) for one in ALL) < 600_000
+    assert sum(len(one.content) for one in ALL) < 500_000

@@ -525,7 +525,16 @@ def test_aiperf_mean_of_means_is_another_figure():
 
 
 @pytest.mark.parametrize(
-    "dressed", [dress.docker, dress.kubernetes, dress.kubectl, dress.compose, dress.coloured]
+    "dressed",
+    [
+        dress.docker,
+        dress.kubernetes,
+        dress.kubectl,
+        dress.compose,
+        dress.journal,
+        dress.ray,
+        dress.coloured,
+    ],
 )
 def test_dress_keeps_the_line(dressed):
     bare = re.compile(r"\x1b\[[0-9;]*m")
