@@ -313,7 +313,7 @@ def _vllm_requests() -> Iterator[Fixture]:
         "vllm-request",
         jsonl(world, lambda one: requests.vllm_request(one, world.k)),
         truth(world),
-        "0.32..0.33.0",
+        "0.29..0.33.0",
         traps=("bonus-in",),
     )
     first = requests.vllm_request(world.requests[0], world.k)
@@ -322,7 +322,7 @@ def _vllm_requests() -> Iterator[Fixture]:
         "vllm-request",
         json.dumps(first, indent=1) + "\n",
         of_one(world, world.requests[0]),
-        "0.32..0.33.0",
+        "0.29..0.33.0",
         traps=("bonus-in",),
         how=SIMULATED + "the truth of its first finished request",
     )
@@ -331,7 +331,7 @@ def _vllm_requests() -> Iterator[Fixture]:
         "vllm-request",
         jsonl(short, lambda one: requests.vllm_request(one, short.k, detailed=True)),
         truth(short),
-        "0.32..0.33.0",
+        "0.29..0.33.0",
         traps=("bonus-in", "short-drafts"),
         how=SIMULATED + "n-gram drafts of 1 to 5 tokens, step by step",
     )

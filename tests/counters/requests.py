@@ -55,7 +55,10 @@ def vllm_request(request: Request, k: int, *, detailed: bool = False, n: int = 1
             for index in range(n)
         ],
         "usage": _usage(request),
-        "metrics": {"speculative_decoding": told if n == 1 else None},
+        "metrics": {
+            "time_to_first_token_ms": 50.0,
+            "speculative_decoding": told if n == 1 else None,
+        },
     }
 
 

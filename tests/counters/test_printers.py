@@ -66,6 +66,16 @@ def test_vllm_line_of_0_33_has_its_format_string():
     )
 
 
+def test_vllm_line_of_september_2025_as_its_change_showed_it():
+    # PR #24127: 59 drafts of 5, a minute after the server started
+    assert vllm.SPEC_LINES["2025-09"](counts((58, 56, 54, 52, 42), 59), 59.95) == (
+        "SpecDecoding metrics: Draft acceptance rate: 88.8%, Mean acceptance length: 5.44, "
+        "Accepted throughput: 4.37 tokens/s, Drafted throughput: 4.92 tokens/s, "
+        "Accepted: 262 tokens, Drafted: 295 tokens, "
+        "Per-position acceptance rate: 0.983, 0.949, 0.915, 0.881, 0.712"
+    )
+
+
 def test_vllm_lines_of_spring_2025():
     told = counts((22, 22, 22), 22)
     assert vllm.SPEC_LINES["2025-04"](told, 5.0) == (
@@ -275,9 +285,8 @@ def test_vllm_request_without_drafts_has_zeros_and_a_mean_of_one():
     told = requests.vllm_request(request_of([(0, 0)]), 3)["metrics"]["speculative_decoding"]
     assert told["mean_acceptance_length"] == 1.0
     assert told["acceptance_histogram"] == [0, 0, 0, 0]
-    assert requests.vllm_request(request_of([(3, 1)]), 3, n=2)["metrics"] == {
-        "speculative_decoding": None
-    }
+    several = requests.vllm_request(request_of([(3, 1)]), 3, n=2)
+    assert several["metrics"]["speculative_decoding"] is None
 
 
 def test_vllm_stream_ends_with_the_metrics():

@@ -41,7 +41,7 @@ def vllm_v1_log(
     engines = [None] if aggregated else list(range(world.engines))
     names = [process] * len(engines) if isinstance(process, str) else list(process)
     loggers = [
-        _V1Logger(world, version, engine, name, interval_s, queued)
+        _V1Logger(world, version, engine, name, interval_s, queued, since)
         for engine, name in zip(engines, names, strict=True)
     ]
     lines: list[str] = []
@@ -67,10 +67,11 @@ class _V1Logger:
         process: str,
         interval_s: float,
         queued: int,
+        since: float,
     ) -> None:
         self.world, self.version, self.engine = world, version, engine
         self.process, self.interval_s, self.queued = process, interval_s, queued
-        self.reset_at: float | None = None
+        self.reset_at = since
         self.busy = False
 
     def log(self, begin: float, end: float) -> Iterator[tuple[bool, str]]:
@@ -88,7 +89,7 @@ class _V1Logger:
         self.busy = bool(tokens)
         yield True, self._companion(rounds, prompts, tokens, end)
         told = truth(world, since=begin, until=end, engine=engine)
-        since = begin if self.reset_at is None else self.reset_at
+        since = self.reset_at
         if told.drafts or self.version in {"2025-04", "2025-03"}:
             self.reset_at = end
             where = "metrics.py:101" if self.version == "0.33.0" else "metrics.py:86"
@@ -96,8 +97,6 @@ class _V1Logger:
                 False,
                 self._prefix(end, where) + SPEC_LINES[self.version](told, end - since),
             )
-        elif self.reset_at is None:
-            self.reset_at = begin
 
     def _companion(
         self, rounds: Sequence[Round], prompts: Sequence[Request], tokens: int, end: float

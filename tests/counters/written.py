@@ -265,7 +265,7 @@ def _sound() -> Iterator[Fixture]:
         file="hand-vllm-request-n2.json",
         format="",
         engine="vllm",
-        versions="0.32..0.33.0",
+        versions="0.29..0.33.0",
         content=json.dumps(
             {
                 "id": "chatcmpl-1",
@@ -380,7 +380,7 @@ def _contradictions() -> Iterator[Fixture]:
         file="bad-histogram.json",
         format="vllm-request",
         engine="vllm",
-        versions="0.32..0.33.0",
+        versions="0.29..0.33.0",
         content=(json.dumps(histogram, indent=1) + "\n").encode(),
         how=HAND + "the histogram has 100 steps and 100 kept drafts, the counts 120 of each",
         contradiction="histogram",
