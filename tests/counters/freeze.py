@@ -11,17 +11,20 @@ import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from counters import made, made_vllm, pairs, written
+from counters import contrary, made, made_sglang, made_vllm, pairs, written
 from counters.fixture import COLUMNS, Fixture
 
 FOLDER = Path(__file__).parent / "fixtures"
+KEPT = ("README.md", ".gitattributes")  # written by hand
 
 
 def fixtures() -> Iterator[Fixture]:
     """All of them, in the order of the index."""
     yield from made_vllm.fixtures()
+    yield from made_sglang.fixtures()
     yield from made.fixtures()
     yield from written.fixtures()
+    yield from contrary.fixtures()
 
 
 def index(of: Iterable[Fixture]) -> str:
@@ -42,7 +45,7 @@ def indexes() -> dict[str, str]:
 def freeze() -> None:
     """Write every file, and remove those that nobody makes any longer."""
     FOLDER.mkdir(exist_ok=True)
-    kept = {*indexes(), "README.md"}
+    kept = {*indexes(), *KEPT}
     for one in fixtures():
         (FOLDER / one.file).write_bytes(one.content)
         kept.add(one.file)

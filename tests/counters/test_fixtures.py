@@ -9,7 +9,7 @@ import pytest
 
 from counters.facts import TELLS
 from counters.fixture import FIGURES
-from counters.freeze import FOLDER, fixtures, indexes
+from counters.freeze import FOLDER, KEPT, fixtures, indexes
 from counters.pairs import pairs
 
 ALL = list(fixtures())
@@ -42,7 +42,7 @@ def test_indexes_on_disk_are_those_made():
 
 
 def test_no_file_is_left_over():
-    named = {one.file for one in ALL} | set(indexes()) | {"README.md"}
+    named = {one.file for one in ALL} | set(indexes()) | set(KEPT)
     assert {path.name for path in FOLDER.iterdir()} == named
     assert len({one.file for one in ALL}) == len(ALL)
 

@@ -16,6 +16,7 @@ from counters.world import (
     World,
     found,
     iid,
+    interval_truths,
     mixed,
     positions,
     simulate,
@@ -129,6 +130,22 @@ def test_parts_add_up(world: World):
         assert sum(one.drafts for one in parts) == whole.drafts
         assert sum(one.rejections for one in parts) == whole.rejections
         assert sum(one.agreed_tokens for one in parts) == whole.agreed_tokens
+
+
+def test_intervals_add_up(world: World):
+    told = interval_truths(world, 2.0)
+    assert sum(one.drafts for one in told) == truth(world).drafts
+    assert all(one.drafts for one in told)
+
+
+def test_requests_that_differ_spread_more_between_intervals_than_drafts_that_do_not():
+    spread = []
+    for law in (iid(0.7), mixed(7, 3)):
+        world = simulate(law, k=3, requests=60, tokens=300, batch=2, seed=16)
+        rates = [one.alpha for one in interval_truths(world, 5.0)]
+        mean = sum(rates) / len(rates)
+        spread.append(sum((rate - mean) ** 2 for rate in rates) / len(rates))
+    assert spread[1] > 3 * spread[0]
 
 
 def test_every_round_belongs_to_a_request(world: World):

@@ -167,6 +167,18 @@ def truth(
     )
 
 
+def interval_truths(world: World, interval_s: float = 10.0) -> list[Truth]:
+    """The truth of each interval from the start in which anything drafted."""
+    told = []
+    begin = 0.0
+    while begin < world.end:
+        one = truth(world, since=begin, until=begin + interval_s)
+        begin += interval_s
+        if one.drafts:
+            told.append(one)
+    return told
+
+
 def iid(alpha: float) -> Law:
     """Each draft survives with the same probability, whatever its place."""
     return lambda _, k: (alpha,) * k
