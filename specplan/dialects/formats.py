@@ -11,9 +11,19 @@ from typing import Final, cast
 
 from specplan.dialects.reading import DocumentReader, LineReader
 
-LINE_READERS: Final[tuple[str, ...]] = ()
+LINE_READERS: Final[tuple[str, ...]] = (
+    "specplan.dialects.vllm.log:Log",
+    "specplan.dialects.vllm.console:Console",
+)
 
-DOCUMENT_READERS: Final[tuple[str, ...]] = ()
+DOCUMENT_READERS: Final[tuple[str, ...]] = (
+    "specplan.dialects.harness.aiperf:Records",
+    "specplan.dialects.harness.aiperf:Summary",
+    "specplan.dialects.harness.guidellm:Guidellm",
+    "specplan.dialects.vllm.page:Page",
+    "specplan.dialects.vllm.bench:Bench",
+    "specplan.dialects.vllm.request:Requests",
+)
 
 STEMS: Final = ("ccept", "throughput")
 """Byte strings that many marks share, searched for in their stead: each search costs time."""

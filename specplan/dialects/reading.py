@@ -14,7 +14,11 @@ from specplan.domain.capture import Found, Origin
 
 
 class LineReader(Protocol):
-    """Reads the lines of one format. A new one is made for each source."""
+    """Reads the lines of one format. A new one is made for each source.
+
+    A reader of tables may have a `trail: ClassVar[int]` too: so many lines after one with a mark
+    are offered to it as well.
+    """
 
     format: ClassVar[str]
     marks: ClassVar[tuple[str, ...]]  # a line without any of these is not offered

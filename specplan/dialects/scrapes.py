@@ -22,7 +22,7 @@ _SERIES = re.compile(
     rf"((?:{'|'.join(PREFIXES)})[:_][A-Za-z0-9_:]+(?:\{{.*\}})?)(\s*\|\s*|\s+)(\S.*)"
 )
 _ANY = re.compile(
-    rb"^(?:#[^\n]*|[A-Za-z_][A-Za-z0-9_:]*(?:\{[^\n]*\})? +[-+.0-9eEnNaAiIfF]+[^\n]*)$",
+    rb"^(?:#[^\n]*|[A-Za-z_][A-Za-z0-9_:]*(?:\{[^\n]*\})?(?: +\|)? +[-+.0-9eEnNaAiIfF]+[^\n]*)$",
     re.MULTILINE,
 )
 

@@ -10,9 +10,11 @@ else goes line by line, where a line may be a log's, a JSON document, or a sampl
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from specplan.dialects import formats, scrapes
@@ -33,13 +35,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MESSAGES: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 
 
-def read(source: str, moved: Moved | None = None) -> Stream:
+def read(source: str | Sequence[str], moved: Moved | None = None) -> Stream:
     """What a file, or standard input for `-`, holds; `moved` is told of bytes as they are read.
 
+    Several sources are read as if they stood one after the other in one file, such as two scrapes.
     Nothing is opened before the stream is iterated over; then a source that cannot be read, or
     begins as JSON and is none, is an InputError. A stream is iterated over once.
     """
-    return Stream(source, moved)
+    return Stream((source,) if isinstance(source, str) else tuple(source), moved)
 
 
 class Stream:
@@ -49,17 +52,20 @@ class Stream:
     those too long; `ours` holds our own answers, found in place of an engine's words.
     """
 
-    def __init__(self, source: str, moved: Moved | None = None) -> None:
-        self.source = source
+    def __init__(self, sources: tuple[str, ...], moved: Moved | None = None) -> None:
+        self.source = " ".join(sources)
         self.lines = self.unread = self.cut = 0
         self.ours: list[Mapping[str, object]] = []
         self.spans: dict[str, int] = {}
-        self._bytes = Bytes(source, moved)
-        self.size = self._bytes.size()
+        self._sha256 = hashlib.sha256()
+        self._sources = [Bytes(source, self._sha256, moved) for source in sources]
+        sizes = [one.size() for one in self._sources]
+        self.size = None if None in sizes else sum(filter(None, sizes))
         self._line_readers = formats.line_readers()
         self._document_readers = formats.document_readers()
         self._scrapes = scrapes.Scrapes()
         self._takings = 0
+        self._trail = 0
 
     def __iter__(self) -> Iterator[Found]:
         for _, found in self.by_format():
@@ -76,12 +82,12 @@ class Stream:
     @property
     def sha256(self) -> str:
         """Of the bytes as they are stored, in hex."""
-        return self._bytes.sha256.hexdigest()
+        return self._sha256.hexdigest()
 
     @property
     def ended_early(self) -> bool:
         """Whether a gzip file lacks its end; what came before it was read."""
-        return self._bytes.ended_early
+        return any(one.ended_early for one in self._sources)
 
     def origins(self) -> dict[str, Origin]:
         """By format, whose words were found; those of most spans first."""
@@ -98,7 +104,7 @@ class Stream:
         engines = "vLLM, SGLang, TensorRT-LLM, llama.cpp, AIPerf or guidellm"
         return InputError(
             f"nothing recognised in {self.lines:,} line{'s' if self.lines != 1 else ''}",
-            where=place(self._bytes.path),
+            where=place(Path(self.source)),
             expected=f"a log, /metrics page or result of {engines}",
             hint=f"looked for {', '.join(self.looked_for())}",
         )
@@ -107,35 +113,29 @@ class Stream:
         return [*self._line_readers, *self._document_readers]
 
     def _all(self) -> Iterator[tuple[str, Found]]:
-        blocks = Blocks(self._bytes.chunks())
-        rest = iter(blocks)
-        first = next(rest, b"")
-        rest = itertools.chain((first,), rest)
-        if _JSON.match(first) and not _on_lines(first):
-            text = self._whole(rest)
-            read = 0
-            for document, line, end in series(text, self._bytes.path):
-                yield from self._document(document, line)
-                read = end
-            self.lines += text.count("\n", 0, read)
-            rest = iter((text[read:].lstrip().encode("utf-8", "replace"),))
-        yield from self._text(rest)
-        self.cut = blocks.cut
+        for source in self._sources:
+            yield from self._source(source)
         for scrape, at in self._scrapes.end():
             yield from self._document(scrape, at)
         for reader in self._readers():
             for found in reader.finish():
                 yield reader.format, found
 
-    def _whole(self, blocks: Iterable[bytes]) -> str:
-        raw = bytearray()
-        for block in blocks:
-            raw += block
-            if len(raw) > MAX_JSON:
-                what = "more than 64 MiB of JSON in one document"
-                hint = "save it without the details of each token"
-                raise InputError(what, where=place(self._bytes.path), hint=hint)
-        return raw.decode("utf-8", "replace")
+    def _source(self, source: Bytes) -> Iterator[tuple[str, Found]]:
+        blocks = Blocks(source.chunks())
+        rest = iter(blocks)
+        first = next(rest, b"")
+        rest = itertools.chain((first,), rest)
+        if _JSON.match(first) and not _on_lines(first):
+            text = _whole(rest, source.path)
+            read = 0
+            for document, line, end in series(text, source.path):
+                yield from self._document(document, line)
+                read = end
+            self.lines += text.count("\n", 0, read)
+            rest = iter((text[read:].lstrip().encode("utf-8", "replace"),))
+        yield from self._text(rest)
+        self.cut += blocks.cut
 
     def _text(self, blocks: Iterable[bytes]) -> Iterator[tuple[str, Found]]:
         marks = [(one, tuple(m.encode() for m in one.marks)) for one in self._line_readers]
@@ -143,7 +143,7 @@ class Stream:
         for block in blocks:
             searched = b"\n" + block
             at, number, samples = 0, self.lines, False
-            for start, end in marked(searched, needles):
+            for start, end in self._picked(searched, needles):
                 number += searched.count(b"\n", at, start)
                 at = start
                 line = searched[start:end]
@@ -161,6 +161,20 @@ class Stream:
             self.lines += count
             self.unread += count - (scrapes.counted(block) if samples else 0)
 
+    def _picked(self, block: bytes, needles: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
+        """The lines with marks, and those that trail them."""
+        at = 1
+        for start, end in (*marked(block, needles), (len(block), len(block))):
+            while self._trail and at < start:
+                stop = block.find(b"\n", at)
+                self._trail -= 1
+                yield at, stop
+                at = stop + 1
+            if at <= start < len(block):
+                self._trail = max(self._trail - 1, 0)
+                yield start, end
+                at = end + 1
+
     def _line(
         self, line: bytes, number: int, marks: list[tuple[LineReader, tuple[bytes, ...]]]
     ) -> Iterator[tuple[str, Found]]:
@@ -174,7 +188,10 @@ class Stream:
                 return
         text = ""
         for reader, each in marks:
-            if any(mark in line for mark in each):
+            trail = getattr(reader, "trail", 0)
+            has_mark = any(mark in line for mark in each)
+            if has_mark or (trail and self._trail):
+                self._trail = trail if has_mark and trail else self._trail
                 text = text or _COLOUR.sub("", _decoded(line[:MAX_LINE]))
                 for found in reader.read(text, number):
                     yield reader.format, found
@@ -200,6 +217,17 @@ class Stream:
             for each in document:
                 if isinstance(each, dict):
                     yield from self._document(each, number)
+
+
+def _whole(blocks: Iterable[bytes], path: Path) -> str:
+    raw = bytearray()
+    for block in blocks:
+        raw += block
+        if len(raw) > MAX_JSON:
+            what = "more than 64 MiB of JSON in one document"
+            hint = "save it without the details of each token"
+            raise InputError(what, where=place(path), hint=hint)
+    return raw.decode("utf-8", "replace")
 
 
 def _on_lines(block: bytes) -> bool:

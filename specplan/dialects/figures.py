@@ -1,0 +1,62 @@
+"""Figures out of parsed JSON that nobody has checked: what is no number, or no count, is None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+
+def number(value: object) -> float | None:
+    """A finite number; None for anything else, truth values too."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def count(value: object) -> float | None:
+    """A number of at least zero."""
+    found = number(value)
+    return found if found is not None and found >= 0 else None
+
+
+def counts(value: object) -> tuple[float, ...]:
+    """A list of counts, or a mapping of the places 0, 1, ... to counts; empty for anything else."""
+    if isinstance(value, Mapping):
+        return _placed(value)
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        return ()
+    found = tuple(count(one) for one in value)
+    return tuple(one for one in found if one is not None) if None not in found else ()
+
+
+def whole(value: object) -> int | None:
+    """A whole number of at least zero."""
+    found = count(value)
+    return int(found) if found is not None and found == int(found) else None
+
+
+def mapping(value: object, *path: str) -> Mapping[str, object]:
+    """The object at a path of keys; an empty one where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    """A quotient; None where either is missing or it has no value."""
+    return above / below if above is not None and below else None
+
+
+def _placed(value: Mapping[object, object]) -> tuple[float, ...]:
+    places = {str(key): count(one) for key, one in value.items()}
+    longest = 1024  # no engine drafts nearly so many
+    if not all(key.isdecimal() and int(key) < longest for key in places if len(key) < 6):
+        return ()
+    if any(len(key) >= 6 for key in places) or None in places.values():
+        return ()
+    most = max((int(key) for key in places), default=-1)
+    return tuple(places.get(str(place)) or 0.0 for place in range(most + 1))
