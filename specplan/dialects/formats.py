@@ -39,9 +39,20 @@ def document_readers() -> list[DocumentReader]:
     return [cast("DocumentReader", _class(name)()) for name in DOCUMENT_READERS]
 
 
+def starts(readers: list[LineReader]) -> tuple[bytes, ...]:
+    """The marks of lines with which an engine starts."""
+    return tuple(mark.encode() for reader in readers for mark in getattr(reader, "starts", ()))
+
+
+def opening(readers: list[LineReader]) -> tuple[bytes, ...]:
+    """The marks that are looked for near a start."""
+    return tuple(mark.encode() for reader in readers for mark in getattr(reader, "opening", ()))
+
+
 def needles(readers: list[LineReader]) -> tuple[bytes, ...]:
     """What to search for so that no line with a mark is missed."""
     marks = {mark for reader in readers for mark in reader.marks}
+    marks |= {mark for reader in readers for mark in getattr(reader, "starts", ())}
     alone = {mark for mark in marks if not any(stem in mark for stem in STEMS)}
     shared = {stem for stem in STEMS if any(stem in mark for mark in marks)}
     return tuple(needle.encode() for needle in sorted(alone | shared))

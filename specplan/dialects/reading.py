@@ -16,8 +16,10 @@ from specplan.domain.capture import Found, Origin
 class LineReader(Protocol):
     """Reads the lines of one format. A new one is made for each source.
 
-    A reader of tables may have a `trail: ClassVar[int]` too: so many lines after one with a mark
-    are offered to it as well.
+    Each mark costs every log time. `starts` and `opening` may be left out: a line with one of the
+    first begins a start of the engine, and the second are looked for only near such a line or the
+    source's own start. Nor need `trail` be there: so many lines after one with a mark are offered
+    as well, as a table's are.
     """
 
     format: ClassVar[str]

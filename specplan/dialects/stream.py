@@ -19,7 +19,8 @@ from typing import Final
 
 from specplan.dialects import formats, scrapes
 from specplan.dialects.json_ import NoJsonError, parsed, series
-from specplan.dialects.lines import MAX_JSON, MAX_LINE, Blocks, marked, starts_json
+from specplan.dialects.lines import MAX_JSON, MAX_LINE, Blocks, starts_json
+from specplan.dialects.offers import Offers
 from specplan.dialects.reading import DocumentReader, LineReader
 from specplan.dialects.unpacking import Bytes, Moved
 from specplan.domain.capture import Found, Noted, Origin, Span
@@ -30,7 +31,6 @@ OURS: Final = "specplan.acceptance/1"
 """The schema of our own answers, which stand for what they were made from."""
 
 _JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])")
-_JSON_LINES: Final = (b"\n{", b"\n[{", b"\ndata: {")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MESSAGES: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 
@@ -63,9 +63,9 @@ class Stream:
         self.size = None if None in sizes else sum(filter(None, sizes))
         self._line_readers = formats.line_readers()
         self._document_readers = formats.document_readers()
+        self._offers = Offers(self._line_readers)
         self._scrapes = scrapes.Scrapes()
         self._takings = 0
-        self._trail = 0
 
     def __iter__(self) -> Iterator[Found]:
         for _, found in self.by_format():
@@ -138,12 +138,10 @@ class Stream:
         self.cut += blocks.cut
 
     def _text(self, blocks: Iterable[bytes]) -> Iterator[tuple[str, Found]]:
-        marks = [(one, tuple(m.encode() for m in one.marks)) for one in self._line_readers]
-        needles = (*formats.needles(self._line_readers), *_JSON_LINES, *scrapes.STARTS)
         for block in blocks:
             searched = b"\n" + block
             at, number, samples = 0, self.lines, False
-            for start, end in self._picked(searched, needles):
+            for start, end in self._offers.lines(searched):
                 number += searched.count(b"\n", at, start)
                 at = start
                 line = searched[start:end]
@@ -153,54 +151,31 @@ class Stream:
                         yield from self._document(scrape, first)
                     continue
                 before = self._takings
-                for name, found in self._line(line, number, marks):
+                for name, found in self._line(line, number):
                     self._takings += 1
                     yield name, found
                 self.unread -= self._takings > before
-            count = block.count(b"\n")
+            count = number - self.lines + searched.count(b"\n", at) - 1
             self.lines += count
             self.unread += count - (scrapes.counted(block) if samples else 0)
 
-    def _picked(self, block: bytes, needles: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
-        """The lines with marks, and those that trail them."""
-        at = 1
-        for start, end in (*marked(block, needles), (len(block), len(block))):
-            while self._trail and at < start:
-                stop = block.find(b"\n", at)
-                self._trail -= 1
-                yield at, stop
-                at = stop + 1
-            if at <= start < len(block):
-                self._trail = max(self._trail - 1, 0)
-                yield start, end
-                at = end + 1
-
-    def _line(
-        self, line: bytes, number: int, marks: list[tuple[LineReader, tuple[bytes, ...]]]
-    ) -> Iterator[tuple[str, Found]]:
+    def _line(self, line: bytes, number: int) -> Iterator[tuple[str, Found]]:
         if starts_json(line):
             try:
                 document = parsed(_decoded(line).removeprefix("data: "))
             except NoJsonError:
                 pass
             else:
-                yield from self._document(document, number, marks)
+                yield from self._document(document, number, on_line=True)
                 return
         text = ""
-        for reader, each in marks:
-            trail = getattr(reader, "trail", 0)
-            has_mark = any(mark in line for mark in each)
-            if has_mark or (trail and self._trail):
-                self._trail = trail if has_mark and trail else self._trail
-                text = text or _COLOUR.sub("", _decoded(line[:MAX_LINE]))
-                for found in reader.read(text, number):
-                    yield reader.format, found
+        for reader in self._offers.readers(line):
+            text = text or _COLOUR.sub("", _decoded(line[:MAX_LINE]))
+            for found in reader.read(text, number):
+                yield reader.format, found
 
     def _document(
-        self,
-        document: object,
-        number: int,
-        marks: list[tuple[LineReader, tuple[bytes, ...]]] | None = None,
+        self, document: object, number: int, *, on_line: bool = False
     ) -> Iterator[tuple[str, Found]]:
         reader = next((one for one in self._document_readers if one.claims(document)), None)
         if reader:
@@ -209,10 +184,10 @@ class Stream:
         elif isinstance(document, dict) and document.get("schema") == OURS:
             self.ours.append(document)
             self._takings += 1
-        elif isinstance(document, dict) and marks:  # a log whose lines are kept as JSON
+        elif isinstance(document, dict) and on_line:  # a log whose lines are kept as JSON
             wrapped = next((document[key] for key in _MESSAGES if key in document), None)
             for line in str(wrapped or "").splitlines():
-                yield from self._line(line.lstrip("{[").encode(), number, marks)
+                yield from self._line(line.lstrip("{[").encode(), number)
         elif isinstance(document, list):
             for each in document:
                 if isinstance(each, dict):

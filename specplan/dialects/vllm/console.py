@@ -40,8 +40,8 @@ class Console:
     marks: ClassVar[tuple[str, ...]] = (
         "Serving Benchmark Result",
         "Acceptance rate (%):",
-        "dataset_name='",
     )
+    opening: ClassVar[tuple[str, ...]] = ("dataset_name='",)
     trail: ClassVar[int] = 60
     """Lines after one with a mark that are offered too."""
 

@@ -13,11 +13,10 @@ from typing import Final
 
 from specplan.domain.answer import Scalar
 
-MARKS: Final = (
-    "LLM engine (v",
+STARTS: Final = ("API server version", "LLM engine (v")
+OPENING: Final = (
     "default args",
     "args: Namespace(",
-    "API server version",
     "KV cache size",
     "KV cache memory",
     "# CPU blocks",

@@ -25,7 +25,7 @@ from specplan.dialects.vllm.spec_line import (
 from specplan.dialects.vllm.v0 import Totals
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
-_SPEC_MARKS: Final = ("SpecDecoding metrics", "Speculative metrics", "DiffusionDecoding metrics")
+_SPEC_MARKS: Final = ("cceptance rate: ", "Committed token throughput")
 _LOAD_MARK: Final = "Avg generation throughput"
 _PROCESS = re.compile(r"\((\w+ pid=[0-9]+)\)")
 _ENGINE = re.compile(r"Engine ([0-9]+): |([0-9]+) Engines Aggregated: ")
@@ -62,7 +62,9 @@ class Log:
     """Reads lines of vLLM's log."""
 
     format: ClassVar[str] = "vllm-log"
-    marks: ClassVar[tuple[str, ...]] = (*_SPEC_MARKS, _LOAD_MARK, *deployment.MARKS)
+    marks: ClassVar[tuple[str, ...]] = (*_SPEC_MARKS, _LOAD_MARK)
+    starts: ClassVar[tuple[str, ...]] = deployment.STARTS
+    opening: ClassVar[tuple[str, ...]] = deployment.OPENING
 
     def __init__(self) -> None:
         self._waiting: dict[str, _Load] = {}
