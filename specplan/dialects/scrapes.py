@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from specplan.dialects.documents import Exposition, Sample
+from specplan.dialects.figures import number
 
 PREFIXES: Final = ("vllm", "sglang", "trtllm", "llamacpp")
 
@@ -85,5 +86,6 @@ def _samples(text: str) -> Iterator[Sample]:
         return
     for family in families:
         for sample in family.samples:
-            if isinstance(sample.value, int | float):
-                yield Sample(sample.name, dict(sample.labels), float(sample.value))
+            value = number(sample.value)
+            if value is not None:  # NaN is what a summary of nothing prints
+                yield Sample(sample.name, dict(sample.labels), value)

@@ -10,10 +10,9 @@ else goes line by line, where a line may be a log's, a JSON document, or a sampl
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -35,14 +34,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MESSAGES: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 
 
-def read(source: str | Sequence[str], moved: Moved | None = None) -> Stream:
+def read(source: str, moved: Moved | None = None, *later: str) -> Stream:
     """What a file, or standard input for `-`, holds; `moved` is told of bytes as they are read.
+    Sources `later` are taken for what comes behind it, such as later scrapes of the same server.
 
-    Several sources are read as if they stood one after the other in one file, such as two scrapes.
     Nothing is opened before the stream is iterated over; then a source that cannot be read, or
     begins as JSON and is none, is an InputError. A stream is iterated over once.
     """
-    return Stream((source,) if isinstance(source, str) else tuple(source), moved)
+    return Stream(source, moved, *later)
 
 
 class Stream:
@@ -52,13 +51,12 @@ class Stream:
     those too long; `ours` holds our own answers, found in place of an engine's words.
     """
 
-    def __init__(self, sources: tuple[str, ...], moved: Moved | None = None) -> None:
-        self.source = " ".join(sources)
+    def __init__(self, source: str, moved: Moved | None = None, *later: str) -> None:
+        self.source = source
         self.lines = self.unread = self.cut = 0
         self.ours: list[Mapping[str, object]] = []
         self.spans: dict[str, int] = {}
-        self._sha256 = hashlib.sha256()
-        self._sources = [Bytes(source, self._sha256, moved) for source in sources]
+        self._sources = [Bytes(one, moved) for one in (source, *later)]
         sizes = [one.size() for one in self._sources]
         self.size = None if None in sizes else sum(filter(None, sizes))
         self._line_readers = formats.line_readers()
@@ -81,8 +79,13 @@ class Stream:
 
     @property
     def sha256(self) -> str:
-        """Of the bytes as they are stored, in hex."""
-        return self._sha256.hexdigest()
+        """Of the bytes of the first source as they are stored, in hex."""
+        return self.digests[0]
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The same of every source."""
+        return tuple(one.sha256.hexdigest() for one in self._sources)
 
     @property
     def ended_early(self) -> bool:
@@ -104,7 +107,7 @@ class Stream:
         engines = "vLLM, SGLang, TensorRT-LLM, llama.cpp, AIPerf or guidellm"
         return InputError(
             f"nothing recognised in {self.lines:,} line{'s' if self.lines != 1 else ''}",
-            where=place(Path(self.source)),
+            where=place(self._sources[0].path),
             expected=f"a log, /metrics page or result of {engines}",
             hint=f"looked for {', '.join(self.looked_for())}",
         )

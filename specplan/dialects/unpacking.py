@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import hashlib
 import io
 import itertools
 import sys
@@ -37,22 +38,14 @@ class Moved(Protocol):
         ...
 
 
-class Digest(Protocol):
-    """A sum over bytes, such as SHA-256."""
-
-    def update(self, piece: bytes, /) -> object:
-        """Adds bytes."""
-        ...
-
-
 class Bytes:
     """What has been read of a source so far; `ended_early` where a gzip file lacks its end."""
 
-    def __init__(self, source: str, sha256: Digest, moved: Moved | None = None) -> None:
+    def __init__(self, source: str, moved: Moved | None = None) -> None:
         self.path = Path("standard input" if source == STDIN else source)
         self.source = source
         self.ended_early = False
-        self._sha256 = sha256
+        self.sha256 = hashlib.sha256()
         self._moved = moved
 
     def size(self) -> int | None:
@@ -94,7 +87,7 @@ class Bytes:
 
     def took(self, piece: bytes) -> None:
         """Notes bytes as they are stored."""
-        self._sha256.update(piece)
+        self.sha256.update(piece)
         if self._moved is not None:
             self._moved(len(piece))
 
