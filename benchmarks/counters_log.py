@@ -63,8 +63,7 @@ def main() -> int:
     sizes = [int(word) for word in sys.argv[1:] if word.isdecimal()]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "server.log")
-        opened = gzip.open(path, "wt") if packed else path.open("w")
-        with opened as file:
+        with gzip.open(path, "wt") if packed else path.open("w") as file:
             size = sum(file.write(text) for text in lines(sizes[0] if sizes else 1000))
         before = most_mb()
         start = time.process_time()
@@ -73,7 +72,8 @@ def main() -> int:
         used_s = time.process_time() - start
         most = most_mb()
         start = time.process_time()
-        count = sum(1 for _ in (gzip.open(path) if packed else path.open("rb")))
+        with gzip.open(path) if packed else path.open("rb") as file:
+            count = sum(1 for _ in file)
         loop_s = time.process_time() - start
     if count != stream.lines:
         raise SystemExit(f"{stream.lines} lines were read of {count}")

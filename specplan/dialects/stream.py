@@ -29,7 +29,7 @@ from specplan.opening import place
 OURS: Final = "specplan.acceptance/1"
 """The schema of our own answers, which stand for what they were made from."""
 
-_JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]])")
+_JSON = re.compile(rb"\s*(?:\{\s*(?:[\"}]|\Z)|\[\s*(?:[\[{\"\]]|\Z))")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MESSAGES: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 

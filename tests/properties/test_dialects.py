@@ -45,9 +45,9 @@ WORDS = (
     "Acceptance length: ",
     "Acceptance rate (%): ",
     "Drafts: ",
-    "vllm:spec_decode_num_drafts_total{engine=\"0\"} ",
+    'vllm:spec_decode_num_drafts_total{engine="0"} ',
     "vllm:spec_decode_efficiency ",
-    "vllm:spec_decode_num_accepted_tokens_per_pos_total{position=\"1\"} ",
+    'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="1"} ',
     "# TYPE vllm:x counter",
     "nan", "%", ".", ",", "{", "}", "[", "\r", "\0", "\x1b[31m", "0", "1", "3", "1e309", "-7", "\n",
 )  # fmt: skip
@@ -78,11 +78,14 @@ def found(content: bytes, folder: Path) -> list[Found]:
     path = folder / "source"
     path.write_bytes(content)
     stream = read(str(path))
+    items: list[Found] = []
     try:
-        items = list(stream)
+        items += stream
     except InputError as error:
-        assert str(path) in str(error)
-        return []
+        said = str(error)
+    else:
+        said = str(path)
+    assert str(path) in said
     assert 0 <= stream.unread <= stream.lines
     for origin in stream.origins().values():
         assert origin.engine

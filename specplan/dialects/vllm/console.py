@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from specplan.dialects.vllm.bench import DEFINITIONS, span_of, told, traps
 from specplan.domain.capture import Found, Noted, Origin
 
-_LINE = re.compile(r"^\s*(?:[-=]+[^-=]*[-=]+|[A-Z][^:]*:\s*[0-9.]*)\s*$")
+_LINE = re.compile(r"^\s*(?:[-=]{2,}.*[-=]{2,}|[A-Z][^:]*:\s*[0-9.]*)\s*$")
 _ROW = re.compile(r"^\s*([A-Z][A-Za-z0-9 ()%/.-]*?):\s+([0-9][0-9.]*)\s*$")
 _POSITION = re.compile(r"^\s*Position ([0-9]{1,3}):\s+([0-9.]+)\s*$")
 _DATASET = re.compile(r"dataset_name='([^']+)'")
@@ -60,6 +60,7 @@ class Console:
         dataset = _DATASET.search(line)
         if dataset:
             self._dataset = dataset[1][:200]
+            yield Noted()
         position, row = _POSITION.match(line), _ROW.match(line)
         if position and int(position[1]) == len(self._rates):
             self._rates.append(_float(position[2]) / 100)
