@@ -15,7 +15,11 @@ from specplan.dialects.reading import LineReader
 
 NEAR: Final = 16 * 2**20
 """Bytes after which an engine has said what it says when it starts."""
-_JSON: Final = (b"\n{", b"\n[{", b"\ndata: {")
+_ALWAYS: Final = (b"\n{", b"spec_")
+"""Of JSON lines, and of the names that every scrape of use holds."""
+_IF_AT_FIRST: Final = (b"\n[{", b"\ndata: {", b"\n# TYPE ")
+"""Of lists, streams of events, and scrapes: looked for where the first block has them."""
+_METRIC: Final = (b"spec_", b"# TYPE ")
 
 
 class Offers:
@@ -23,7 +27,8 @@ class Offers:
 
     def __init__(self, readers: list[LineReader]) -> None:
         self._starts = formats.starts(readers)
-        self._always = (*formats.needles(readers), *_JSON, *scrapes.HINTS)
+        self._always = (*formats.needles(readers), *_ALWAYS)
+        self._is_first = True
         self._opening = formats.opening(readers)
         self._readers = [(one, _marks(one), getattr(one, "trail", 0)) for one in readers]
         self._near = NEAR
@@ -55,6 +60,9 @@ class Offers:
                 yield reader
 
     def _marked(self, block: bytes) -> list[tuple[int, int]]:
+        if self._is_first:
+            self._is_first = False
+            self._always += tuple(needle for needle in _IF_AT_FIRST if needle in block)
         found = marked(block, self._always)
         lines = [block[start:end] for start, end in found]
         if any(start in line for line in lines for start in self._starts):
@@ -63,7 +71,7 @@ class Offers:
         if self._near > 0:
             more += self._opening
             self._near -= len(block)
-        hinted = any(hint[-6:] in line for line in lines for hint in scrapes.HINTS)
+        hinted = any(hint in line for line in lines for hint in _METRIC)
         if hinted or self._scraping:
             more += scrapes.STARTS
         self._scraping = hinted

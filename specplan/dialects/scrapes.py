@@ -15,8 +15,6 @@ from specplan.dialects.figures import number
 
 PREFIXES: Final = ("vllm", "sglang", "trtllm", "llamacpp")
 
-HINTS: Final = (b"\n# TYPE ", b"spec_")
-"""A block with neither holds no scrape of use."""
 STARTS: Final = tuple(f"\n{prefix}".encode() for prefix in PREFIXES)
 MAX_SERIES: Final = 100_000
 """Of one scrape; engines have a few hundred."""

@@ -23,7 +23,7 @@ from specplan.opening import exists, opened, place
 
 STDIN: Final = "-"
 WANTED: Final = "what an engine or a load generator prints"
-CHUNK: Final = 2**20
+CHUNK: Final = 2**19
 
 _GZIP: Final = b"\x1f\x8b"
 _UTF8_MARK: Final = b"\xef\xbb\xbf"
@@ -55,7 +55,7 @@ class Bytes:
         return self.path.stat().st_size
 
     def chunks(self) -> Iterator[bytes]:
-        """The text as UTF-8, about a megabyte at a time; what is no UTF-8 is left as it is."""
+        """The text as UTF-8, half a megabyte at a time; what is no UTF-8 is left as it is."""
         with self._file() as file:
             counted = io.BufferedReader(_Counted(file, self), CHUNK)
             packed = counted.peek(len(_GZIP)).startswith(_GZIP)
