@@ -52,7 +52,8 @@ def decoded(text: str, at: int) -> tuple[object, int]:
         raise NoJsonError("nested too deeply", at) from error
     except ValueError as error:  # more digits than Python converts
         raise NoJsonError("a number of too many digits", at) from error
-    if _depth(value) > MAX_DEPTH:
+    opened = text.count("[", at, end) + text.count("{", at, end)
+    if opened > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise NoJsonError("nested too deeply", at)
     return value, end
 

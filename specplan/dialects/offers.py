@@ -15,8 +15,12 @@ from specplan.dialects.reading import LineReader
 
 NEAR: Final = 16 * 2**20
 """Bytes after which an engine has said what it says when it starts."""
-_ALWAYS: Final = (b"\n{", b"spec_")
-"""Of JSON lines, and of the names that every scrape of use holds."""
+_ALWAYS: Final = (b"spec_",)
+"""Of the names that every scrape of use holds."""
+_FIRST: Final = (b"\n{",)
+"""Of JSON lines. Beyond the first block only those are parsed that hold another needle: each that
+has figures of speculation does, and a log kept as JSON would take hours.
+"""
 _IF_AT_FIRST: Final = (b"\n[{", b"\ndata: {", b"\n# TYPE ")
 """Of lists, streams of events, and scrapes: looked for where the first block has them."""
 _METRIC: Final = (b"spec_", b"# TYPE ")
@@ -63,7 +67,9 @@ class Offers:
         if self._is_first:
             self._is_first = False
             self._always += tuple(needle for needle in _IF_AT_FIRST if needle in block)
-        found = marked(block, self._always)
+            found = marked(block, (*self._always, *_FIRST))
+        else:
+            found = marked(block, self._always)
         lines = [block[start:end] for start, end in found]
         if any(start in line for line in lines for start in self._starts):
             self._near = NEAR

@@ -213,3 +213,13 @@ def test_nothing_is_an_error_that_says_what_was_looked_for() -> None:
 def test_a_source_that_is_not_there_is_an_error() -> None:
     with pytest.raises(InputError, match="no such file"):
         list(read("/nowhere/at/all"))
+
+
+def test_json_lines_far_behind_the_beginning_are_read() -> None:
+    noise = json.dumps({"level": "info", "message": "x" * 200}) + "\n"
+    stats = {"num_spec_steps": 5, "num_accepted_draft_tokens": 8, "num_draft_tokens": 20}
+    stats["draft_acceptance_rate"] = 0.4
+    lines = noise * 10_000 + json.dumps(stats) + "\n" + json.dumps({"log": SPEC}) + "\n"
+    found = Read(lines * 2)
+    assert found.total("drafts") == 2 * (5 + 1000)
+    assert (found.stream.lines, found.stream.unread) == (20_004, 20_000)
