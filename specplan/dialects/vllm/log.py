@@ -54,8 +54,21 @@ _V0_DEFINITIONS: Final = {
 class _Load:
     """A line of one engine's load that waits for the line of its speculation."""
 
-    engine: str
-    span: Span
+    engine: str = ""
+    running: float | None = None
+    waiting: float | None = None
+    rate: float | None = None
+    place: int = 0
+
+    def span(self, group: str = "") -> Span:
+        """The load alone."""
+        return Span(
+            running=self.running,
+            waiting=self.waiting,
+            tokens_per_s=self.rate,
+            group=group,
+            line=self.place,
+        )
 
 
 class Log:
@@ -97,7 +110,7 @@ class Log:
     def finish(self) -> Iterator[Found]:
         """Loads after which nothing was drafted."""
         for load in self._waiting.values():
-            yield load.span
+            yield load.span()
         self._waiting = {}
 
     def origin(self) -> Origin:
@@ -115,51 +128,56 @@ class Log:
         if not match:
             return
         before = self._waiting.pop(source, None)
-        yield before.span if before else Noted()
+        yield before.span() if before else Noted()
         engine = _ENGINE.search(line)
         rate, running = float(match[1].rstrip(".")), int(match[2])
         if engine and engine[2] and int(engine[2]) > 1:
             yield from self._note("data-parallel", place)
         if rate or running:
-            span = Span(
+            self._waiting[source] = _Load(
+                engine=engine[1] or "" if engine else "",
                 # a request that ended just before the line was still part of the interval
                 running=running or None,
                 waiting=int(match[3]),
-                tokens_per_s=rate,
-                line=place,
+                rate=rate,
+                place=place,
             )
-            self._waiting[source] = _Load(engine[1] or "" if engine else "", span)
 
     def _speculation(self, line: str, place: int, source: str) -> Iterator[Found]:
         load = self._waiting.pop(source, None)
         group, seen_again = self._grouped(source, load.engine if load else "")
-        span = replace(load.span, group=group) if load else Span(group=group)
         if seen_again:
             yield from self._note("data-parallel", place)
         if "System efficiency" in line and "efficiency: nan" not in line:
-            yield from self._old(line, place, source, span)
+            yield from self._old(line, place, source, load, group)
             return
         said = parsed(line)
         if said is None:
-            yield span if load else Noted()
+            yield load.span(group) if load else Noted()
             return
         drafts = drafts_of(said, self._k)
         self._shape = _shape(said)
         yield from self._traps(said, drafts, place)
-        yield self._span(said, drafts, replace(span, line=place))
+        yield self._span(said, drafts, load or _Load(), group, place)
 
-    def _span(self, said: SpecLine, drafts: int | None, span: Span) -> Span:
+    def _span(
+        self, said: SpecLine, drafts: int | None, load: _Load, group: str, place: int
+    ) -> Span:
         stated = [("rate", said.rate, RATE_HALF), ("tau", said.tau, MEAN_HALF)]
         stated += [(f"at:{i}", rate, POSITION_HALF) for i, rate in enumerate(said.positions)]
-        return replace(
-            span,
+        return Span(
             drafts=drafts,
             drafted=said.drafted,
             accepted=said.accepted,
             at_position=counts(said, drafts) if drafts else (),
             stated=tuple((name, value, half) for name, value, half in stated if value is not None),
             k=len(said.positions) or self._k,
+            running=load.running,
+            waiting=load.waiting,
+            tokens_per_s=load.rate,
             duration_s=said.drafted / said.throughput if said.throughput else None,
+            group=group,
+            line=place,
         )
 
     def _traps(self, said: SpecLine, drafts: int | None, place: int) -> Iterator[Found]:
@@ -172,18 +190,20 @@ class Log:
         if drafts and longest and said.drafted < drafts * longest:
             yield from self._note("short-drafts", place)
 
-    def _old(self, line: str, place: int, source: str, span: Span) -> Iterator[Found]:
+    def _old(
+        self, line: str, place: int, source: str, load: _Load | None, group: str
+    ) -> Iterator[Found]:
         totals = self._v0.setdefault(source, Totals())
-        found = totals.difference(line, replace(span, line=place))
+        found = totals.difference(line, (load or _Load()).span(group))
         if found is None:  # cut off
-            yield span if span.running is not None else Noted()
+            yield load.span(group) if load else Noted()
             return
         for trap in ("cumulative", "per-token-rate", "no-drafts-count"):
             yield from self._note(trap, place)
         if totals.restarted:
             yield from self._note("counter-reset", place)
         self._shape = "0.4 to 0.8, V0"
-        yield found
+        yield replace(found, line=place)
 
     def _grouped(self, source: str, engine: str) -> tuple[str, bool]:
         """The name of a group, none for the first, and whether several print in turn."""

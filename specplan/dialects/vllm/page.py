@@ -35,7 +35,7 @@ _DEFINITIONS: Final = {
     "tokens_per_round": "1 + accepted / drafts, the bonus token included",
     "acceptance_rate": "accepted / drafted",
     "per_position": "drafts accepted up to that position over all drafts: unconditional",
-    "batch": "requests running at the last scrape, all engines together",
+    "batch": "requests running at the last scrape, all engines together, if any were",
 }
 
 Series = Mapping[tuple[str, ...], float]
@@ -143,7 +143,8 @@ def _span(page: Exposition, counted: Series, place: int) -> Span:
         accepted=total("accepted"),
         at_position=tuple(total("at", str(i)) or 0.0 for i in range(length)),
         k=length or None,
-        running=_gauge(page, _RUNNING),
+        # at the moment of the scrape, which may be after the last request
+        running=_gauge(page, _RUNNING) or None,
         waiting=_gauge(page, _WAITING),
         tokens=total("generated"),
         line=place,
