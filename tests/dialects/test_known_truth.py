@@ -1,5 +1,5 @@
 """Counters of worlds whose truth is known, read back: the files of tests/counters, and worlds drawn
-for the purpose.
+for the purpose. The printers were written apart from the readers.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialects.sources import Read
-
-pytest.importorskip("counters.world")  # printers written apart from the readers
-
 from counters.vllm import vllm_v0_log, vllm_v1_log
 from counters.vllm_pages import vllm_metrics, vllm_v0_metrics
 from counters.world import World, found, full, iid, mixed, positions, simulate, truth
+from dialects.sources import Read
 
 FOLDER = Path(__file__).parents[1] / "counters" / "fixtures"
 MINE = {"vllm", "aiperf", "guidellm"}
