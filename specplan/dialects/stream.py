@@ -175,6 +175,8 @@ class Stream:
         for reader in self._offers.readers(line):
             text = text or _COLOUR.sub("", _decoded(line[:MAX_LINE]))
             for found in reader.read(text, number):
+                if isinstance(found, Span):
+                    self._offers.heard(reader)
                 yield reader.format, found
 
     def _document(
