@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,34 @@ KEYS = (
     "requests", "successful", "response_metrics", "output_tokens_per_second", "mean", "metadata",
     "log", "schema", "0", "1", "-1", "99999999999",
 )  # fmt: skip
+LOAD = (
+    "Engine 007: Avg generation throughput: 7.7 tokens/s, Running: 7 reqs, Waiting: 7 reqs, "
+    "GPU KV cache usage: 7.7%\n7 Engines Aggregated: Avg generation throughput: 7.7 tokens/s, "
+    "Running: 7 reqs, Waiting: 7 reqs\n"
+)
+SPEC = (
+    "SpecDecoding metrics: Mean acceptance length: 7.77, Drafted throughput: 7.7 tokens/s, "
+    "Accepted: 7 tokens, Drafted: 7 tokens, Per-position acceptance rate: 0.777, 0.777, "
+    "Avg Draft acceptance rate: 7.7%\n"
+)
+V0 = (
+    "Speculative metrics: Draft acceptance rate: 0.777, System efficiency: 0.777, Number of "
+    "speculative tokens: 7, Number of accepted tokens: 7, Number of draft tokens: 7, Number of "
+    "emitted tokens: 7.\n"
+)
+CONSOLE = (
+    "Serving Benchmark Result\nSuccessful requests: 7\nMean TPOT (ms): 7.7\n"
+    "Acceptance rate (%): 7.7\nAcceptance length: 7.7\nDrafts: 7\nDraft tokens: 7\n"
+    "Accepted tokens: 7\n  Position 0: 7.7\n"
+)
+START = (
+    "LLM engine (v0.7.7) with config: model='m', max_seq_len=7, cudagraph_capture_sizes=[7, 7]\n"
+    "GPU KV cache size: 7,777 tokens\nAvailable KV cache memory: 7.7 GiB\n"
+)
+PAGE = (
+    'vllm:spec_decode_num_drafts_total{engine="7"} 7\n'
+    'vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="7",position="7"} 7\n'
+)
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 10**400), st.floats(), st.sampled_from(WORDS)
 )
@@ -135,3 +164,20 @@ def test_any_json_of_the_formats(tree: object, indent: int | None, folder: Path)
     found(text.encode(), folder)
     found(f"{text}\n{text}".encode(), folder)
     found(f"[{text}".encode(), folder)
+
+
+@given(words=st.lists(st.sampled_from(WORDS), max_size=12), digits=st.sampled_from([16, 400, 5000]))
+def test_numbers_of_any_length(words: list[str], digits: int, folder: Path) -> None:
+    long = "9" * digits
+    found("".join(f"{word}{long}" for word in words).encode(), folder)
+    for text in (LOAD, SPEC, V0, CONSOLE, START, PAGE):
+        found(text.replace("7", long).encode(), folder)
+
+
+@pytest.mark.parametrize("text", [LOAD, SPEC, V0, CONSOLE, START, PAGE, "dataset_name='"])
+def test_a_megabyte_on_one_line_takes_no_minute(text: str, folder: Path) -> None:
+    line = text.replace("\n", " ")
+    for piece in (line, line[: len(line) // 2], line[:12]):
+        start = time.process_time()
+        found((piece * (2**20 // len(piece))).encode(), folder)
+        assert time.process_time() - start < 5

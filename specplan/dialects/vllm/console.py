@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from specplan.dialects.patterns import DECIMAL
 from specplan.dialects.vllm.bench import DEFINITIONS, span_of, told, traps
 from specplan.domain.capture import Found, Noted, Origin
 
 _LINE = re.compile(r"^\s*(?:[-=]{2,}.*[-=]{2,}|[A-Z][^:]*:\s*[0-9.]*)\s*$")
-_ROW = re.compile(r"^\s*([A-Z][A-Za-z0-9 ()%/.-]*?):\s+([0-9][0-9.]*)\s*$")
-_POSITION = re.compile(r"^\s*Position ([0-9]{1,3}):\s+([0-9.]+)\s*$")
-_DATASET = re.compile(r"dataset_name='([^']+)'")
+_ROW = re.compile(rf"^\s*([A-Z][A-Za-z0-9 ()%/.-]*?):\s+({DECIMAL})\s*$")
+_POSITION = re.compile(rf"^\s*Position ([0-9]{{1,3}}):\s+({DECIMAL})\s*$")
+_DATASET = re.compile(r"dataset_name='([^']{1,200})'")
 _KEYS: Final = {
     "Successful requests": "completed",
     "Maximum request concurrency": "max_concurrency",
@@ -59,14 +60,14 @@ class Console:
             return
         dataset = _DATASET.search(line)
         if dataset:
-            self._dataset = dataset[1][:200]
+            self._dataset = dataset[1]
             yield Noted()
         position, row = _POSITION.match(line), _ROW.match(line)
         if position and int(position[1]) == len(self._rates):
-            self._rates.append(_float(position[2]) / 100)
+            self._rates.append(float(position[2]) / 100)
             yield Noted()
         elif row and row[1] in _KEYS:
-            self._rows[_KEYS[row[1]]] = _float(row[2])
+            self._rows[_KEYS[row[1]]] = float(row[2])
             self._place = place
             yield Noted()
         elif _LINE.match(line):
@@ -97,7 +98,3 @@ class Console:
         span = span_of(rows, self._place, _HALVES)
         yield from traps(rows, span, self._place)
         yield span
-
-
-def _float(text: str) -> float:
-    return float(text) if text.count(".") <= 1 else 0.0

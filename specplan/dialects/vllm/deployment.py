@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from specplan.dialects.patterns import DECIMAL, WHOLE
 from specplan.domain.answer import Scalar
 
 STARTS: Final = ("API server version", "LLM engine (v")
@@ -26,13 +27,13 @@ OPENING: Final = (
 )
 
 _GIB: Final = 2**30
-_VALUE = r"""['"]?\s*[=:]\s*(?:'([^']*)'|"([^"]*)"|([^\s,)}\]]+))"""
+_VALUE = r"""['"]?\s*[=:]\s*(?:'([^']{0,300})'|"([^"]{0,300})"|([^\s,)}\]]{1,300}))"""
 _SPEC = re.compile(
-    r"speculative_config['\"]?\s*[=:]\s*(SpeculativeConfig\([^)]*\)|'?\{.*?\}'?|None)"
+    r"speculative_config['\"]?\s*[=:]\s*(SpeculativeConfig\([^)]{0,2000}\)|'?\{.{0,2000}?\}'?|None)"
 )
-_ENGINE = re.compile(r"LLM engine \(v([^)]+)\) with config: (.*)")
+_ENGINE = re.compile(r"LLM engine \(v([^)]{1,60})\) with config: (.*)")
 _ARGS = re.compile(r"(?:non-default args|args): (.*)")
-_SERVER = re.compile(r"vLLM API server version (\S+)")
+_SERVER = re.compile(r"vLLM API server version (\S{1,60})")
 _GRAPHS = re.compile(r"cudagraph_capture_sizes['\"]?\s*[=:]\s*\[([0-9, ]+)")
 
 _TARGET: Final = {  # our name: theirs
@@ -62,12 +63,20 @@ _OLDER: Final = {  # flags of V0, beside the others
     "draft_tp": ("speculative_draft_tensor_parallel_size",),
 }
 _MEMORY: Final = (
-    ("pool_tokens", re.compile(r"KV cache size: ([0-9][0-9,]*) tokens"), 1),
-    ("pool_bytes", re.compile(r"Available KV cache memory: ([0-9.]+) GiB"), _GIB),
-    ("pool_blocks", re.compile(r"# (?:GPU|cuda) blocks: ([0-9]+)"), 1),
-    ("weights_bytes", re.compile(r"Model loading took ([0-9.]+) Gi?B"), _GIB),
-    ("graph_bytes", re.compile(r"capturing finished in .* took ([0-9.]+) GiB"), _GIB),
-    ("draft_max_context", re.compile(r"draft model max model len from [0-9]+ to ([0-9]+)"), 1),
+    ("pool_tokens", re.compile(r"KV cache size: ([0-9][0-9,]{0,18}) tokens"), 1),
+    (
+        "pool_bytes",
+        re.compile(rf"Available KV cache memory: ({DECIMAL}) GiB"),
+        _GIB,
+    ),
+    ("pool_blocks", re.compile(rf"# (?:GPU|cuda) blocks: ({WHOLE})"), 1),
+    ("weights_bytes", re.compile(rf"Model loading took ({DECIMAL}) Gi?B"), _GIB),
+    (
+        "graph_bytes",
+        re.compile(rf"capturing finished in .{{0,40}} took ({DECIMAL}) GiB"),
+        _GIB,
+    ),
+    ("draft_max_context", re.compile(rf"draft model max model len from [0-9]+ to ({WHOLE})"), 1),
 )
 
 
@@ -85,8 +94,7 @@ def facts(line: str) -> dict[str, Scalar]:
     for name, pattern, unit in _MEMORY:
         match = pattern.search(line)
         if match:
-            value = match[1].replace(",", "").rstrip(".")
-            told[name] = round(float(value) * unit) if value.count(".") <= 1 else value
+            told[name] = round(float(match[1].replace(",", "")) * unit)
     return told
 
 
@@ -97,7 +105,7 @@ def _configured(text: str) -> dict[str, Scalar]:
     told |= _named(rest, _OLDER)
     sizes = _GRAPHS.search(rest)
     if sizes and "graphs_up_to" not in told:
-        told["graphs_up_to"] = max(int(size) for size in sizes[1].split(",") if size.strip())
+        told["graphs_up_to"] = max(int(size[-9:]) for size in sizes[1].split(",") if size.strip())
     if spec and spec[1] != "None":
         told |= _named(spec[1], _DRAFT)
     return told
@@ -116,8 +124,8 @@ def _named(text: str, names: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[st
 def _scalar(text: str) -> Scalar:
     if text in {"True", "False"}:
         return text == "True"
-    if re.fullmatch(r"[0-9]{1,15}", text):
+    if re.fullmatch(WHOLE, text):
         return int(text)
-    if re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,15}", text):
+    if re.fullmatch(rf"{WHOLE}\.{WHOLE}", text):
         return float(text)
     return text.removeprefix("torch.")[:200]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+from specplan.dialects.patterns import DECIMAL, WHOLE
 from specplan.dialects.vllm import deployment
 from specplan.dialects.vllm.spec_line import (
     MEAN_HALF,
@@ -28,11 +29,12 @@ from specplan.domain.capture import Found, Noted, Origin, Span, Told
 _SPEC_MARKS: Final = ("cceptance rate: ", "Committed token throughput")
 _LOAD_MARK: Final = "Avg generation throughput"
 _PROCESS = re.compile(r"\((\w+ pid=[0-9]+)\)")
-_ENGINE = re.compile(r"Engine ([0-9]+): |([0-9]+) Engines Aggregated: ")
+_ENGINE = re.compile(rf"Engine ({WHOLE}): |({WHOLE}) Engines Aggregated: ")
 _LOAD = re.compile(
-    r"Avg generation throughput: ([0-9.]+) tokens/s, Running: ([0-9]+) reqs"
-    r".*?(?:Waiting|Pending): ([0-9]+) reqs"
+    rf"Avg generation throughput: ({DECIMAL}) tokens/s, Running: ({WHOLE}) reqs"
+    rf".{{0,99}}?(?:Waiting|Pending): ({WHOLE}) reqs(?:.{{0,99}}?GPU KV cache usage: ({DECIMAL})%)?"
 )
+_LEAST_USE: Final = 0.01  # of the KV pool: below, one digit behind the point says too little
 
 DEFINITIONS: Final = {
     "tokens_per_round": "mean acceptance length, the bonus token included (excluded in 0.8)",
@@ -40,6 +42,7 @@ DEFINITIONS: Final = {
     "per_position": "drafts accepted up to that position over all drafts: unconditional",
     "batch": "requests running when the line was printed",
     "tokens_per_s": "generated in the interval, speculation or not",
+    "context": "tokens of the KV pool in use over requests running",
 }
 _V0_DEFINITIONS: Final = {
     "tokens_per_round": "system efficiency x (k + 1), the bonus token included",
@@ -58,6 +61,7 @@ class _Load:
     running: float | None = None
     waiting: float | None = None
     rate: float | None = None
+    context: float | None = None
     place: int = 0
 
     def span(self, group: str = "") -> Span:
@@ -66,6 +70,7 @@ class _Load:
             running=self.running,
             waiting=self.waiting,
             tokens_per_s=self.rate,
+            context=self.context,
             group=group,
             line=self.place,
         )
@@ -86,6 +91,7 @@ class Log:
         self._group = ""
         self._noted: set[str] = set()
         self._k: int | None = None
+        self._pool: int | None = None
         self._version = ""
         self._shape = ""
 
@@ -102,8 +108,9 @@ class Log:
         else:
             told = deployment.facts(line)
             if told:
-                k, version = told.get("k"), told.get("version")
+                k, version, pool = (told.get(name) for name in ("k", "version", "pool_tokens"))
                 self._k = k if isinstance(k, int) else self._k
+                self._pool = pool if isinstance(pool, int) else self._pool
                 self._version = str(version) if version else self._version
                 yield Told(facts=told, line=place)
 
@@ -130,8 +137,9 @@ class Log:
         before = self._waiting.pop(source, None)
         yield before.span() if before else Noted()
         engine = _ENGINE.search(line)
-        rate, running = float(match[1].rstrip(".")), int(match[2])
-        if engine and engine[2] and int(engine[2]) > 1:
+        rate, running = float(match[1]), int(match[2])
+        several = bool(engine and engine[2] and int(engine[2]) > 1)
+        if several:
             yield from self._note("data-parallel", place)
         if rate or running:
             self._waiting[source] = _Load(
@@ -140,8 +148,13 @@ class Log:
                 running=running or None,
                 waiting=int(match[3]),
                 rate=rate,
+                context=None if several else self._context(match[4], running),
                 place=place,
             )
+
+    def _context(self, percent: str | None, running: int) -> float | None:
+        use = float(percent) / 100 if percent else 0.0
+        return use * self._pool / running if self._pool and running and use >= _LEAST_USE else None
 
     def _speculation(self, line: str, place: int, source: str) -> Iterator[Found]:
         load = self._waiting.pop(source, None)
@@ -175,6 +188,7 @@ class Log:
             running=load.running,
             waiting=load.waiting,
             tokens_per_s=load.rate,
+            context=load.context,
             duration_s=said.drafted / said.throughput if said.throughput else None,
             group=group,
             line=place,

@@ -135,8 +135,8 @@ def _span(page: Exposition, counted: Series, place: int) -> Span:
         values = [value for key, value in counted.items() if key[:2] == (name, position)]
         return sum(values) if values else None
 
-    places = {int(key[1]) for key in counted if key[0] == "at" and key[1].isdecimal()}
-    length = max(places, default=-1) + 1 if max(places, default=0) < 1024 else 0
+    at = [key[1] for key in counted if key[0] == "at"]
+    length = max((int(one) + 1 for one in at if one.isdecimal() and len(one) <= 3), default=0)
     return Span(
         drafts=total("drafts"),
         drafted=total("drafted"),

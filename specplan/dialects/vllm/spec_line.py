@@ -12,16 +12,18 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_NUMBER = r"(nan|[0-9]+(?:\.[0-9]+)?)"
+from specplan.dialects.patterns import DECIMAL, WHOLE
+
+_NUMBER = rf"(nan|{DECIMAL})"
 _FIGURES: Final = {
     "mean": re.compile(rf"Mean acceptance length: {_NUMBER}(?![0-9.])"),
-    "accepted": re.compile(r"(?:Accepted|Number of accepted tokens): ([0-9]+)(?: tokens|,)"),
-    "drafted": re.compile(r"(?:Drafted|Number of draft tokens): ([0-9]+)(?: tokens|,)"),
+    "accepted": re.compile(rf"(?:Accepted|Number of accepted tokens): ({WHOLE})(?: tokens|,)"),
+    "drafted": re.compile(rf"(?:Drafted|Number of draft tokens): ({WHOLE})(?: tokens|,)"),
     "throughput": re.compile(rf"Drafted throughput: {_NUMBER} tokens/s"),
 }
 _RATE = re.compile(rf"Draft acceptance rate: {_NUMBER}(%?)(,|$)")
 _LAST_RATE = re.compile(rf"Avg Draft acceptance rate: {_NUMBER}%")
-_POSITIONS = re.compile(r"Per-position acceptance rate: \[?((?:[0-9]\.[0-9]+(?:, )?)+)")
+_POSITIONS = re.compile(rf"Per-position acceptance rate: \[?((?:[0-9]\.{WHOLE}(?:, )?){{1,1024}})")
 _MOST_TRIED: Final = 4000
 
 MEAN_HALF: Final = 0.005

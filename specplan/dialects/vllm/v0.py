@@ -12,12 +12,13 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from specplan.dialects.patterns import DECIMAL, WHOLE
 from specplan.domain.capture import Span
 
 _LINE = re.compile(
-    r"System efficiency: ([0-9.]+), Number of speculative tokens: ([0-9]+), "
-    r"Number of accepted tokens: [0-9]+, Number of draft tokens(?: tokens)?: ([0-9]+), "
-    r"Number of emitted tokens(?: tokens)?: ([0-9]+)\."
+    rf"System efficiency: ({DECIMAL}), Number of speculative tokens: ({WHOLE}), "
+    rf"Number of accepted tokens: [0-9]+, Number of draft tokens(?: tokens)?: ({WHOLE}), "
+    rf"Number of emitted tokens(?: tokens)?: ({WHOLE})\."
 )
 EFFICIENCY_HALF: Final = 0.0005
 

@@ -153,6 +153,13 @@ def test_a_load_belongs_to_the_speculation_of_its_process() -> None:
     assert "data-parallel" in found.traps
 
 
+def test_a_pool_and_its_use_tell_how_long_sequences_are() -> None:
+    pool = "INFO [kv_cache_utils.py:1] GPU KV cache size: 400,000 tokens\n"
+    assert Read(pool + load() + SPEC.format(pid=1)).span.context == pytest.approx(5200)
+    assert Read(pool + load().replace("5.2%", "0.9%") + SPEC.format(pid=1)).span.context is None
+    assert Read(load() + SPEC.format(pid=1)).span.context is None
+
+
 def test_a_load_without_speculation_stands_alone() -> None:
     found = Read(load() + load(rate=0.0, running=0) + load(rate=90.0) + SPEC.format(pid=1))
     assert [span.drafts for span in found.spans] == [None, 1000]
