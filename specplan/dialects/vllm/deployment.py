@@ -24,6 +24,7 @@ OPENING: Final = (
     "Model loading took",
     "capturing finished in",
     "draft model max model len",
+    "cudagraph_mode=",
 )
 
 _GIB: Final = 2**30
@@ -35,6 +36,10 @@ _ENGINE = re.compile(r"LLM engine \(v([^)]{1,60})\) with config: (.*)")
 _ARGS = re.compile(r"(?:non-default args|args): (.*)")
 _SERVER = re.compile(r"vLLM API server version (\S{1,60})")
 _GRAPHS = re.compile(r"cudagraph_capture_sizes['\"]?\s*[=:]\s*\[([0-9, ]+)")
+
+_GRAPH_MODE = re.compile(
+    r"cudagraph_mode(?:'?: <CUDAGraphMode\.|=(?:CUDAGraphMode\.)?)([A-Z_]{1,40})"
+)
 
 _TARGET: Final = {  # our name: theirs
     "target": ("model", "model_tag"),
@@ -91,6 +96,9 @@ def facts(line: str) -> dict[str, Scalar]:
         told |= _configured(engine[2])
     elif args:
         told |= _configured(args[1])
+    mode = _GRAPH_MODE.search(line)
+    if mode:
+        told["graph_mode"] = mode[1]
     for name, pattern, unit in _MEMORY:
         match = pattern.search(line)
         if match:
@@ -108,6 +116,8 @@ def _configured(text: str) -> dict[str, Scalar]:
         told["graphs_up_to"] = max(int(size[-9:]) for size in sizes[1].split(",") if size.strip())
     if spec and spec[1] != "None":
         told |= _named(spec[1], _DRAFT)
+    if told.get("draft") == told.get("target"):  # heads in the target's own checkpoint
+        told.pop("draft", None)
     return told
 
 

@@ -239,6 +239,22 @@ def test_the_start_tells_the_deployment() -> None:
     assert found.stream.origins()["vllm-log"].version_guess == "0.20.2"
 
 
+def test_heads_of_the_target_are_no_draft_model_and_graphs_may_be_given_up() -> None:
+    found = Read(
+        "(EngineCore pid=199) INFO [core.py:109] Initializing a V1 LLM engine (v0.20.2) with "
+        "config: model='org/M', speculative_config=SpeculativeConfig(method='mtp', model='org/M', "
+        "num_spec_tokens=3), compilation_config={'cudagraph_mode': "
+        "<CUDAGraphMode.FULL_AND_PIECEWISE: (2, 1)>, 'max_cudagraph_capture_size': 80}\n"
+        "(EngineCore pid=199) WARNING [compilation.py:1390] CUDAGraphMode.FULL_AND_PIECEWISE is "
+        "not supported with spec-decode for attention backend FlashInferBackend (support: "
+        "AttentionCGSupport.UNIFORM_SINGLE_TOKEN_DECODE); setting cudagraph_mode=PIECEWISE\n"
+    )
+    assert found.told == {
+        "version": "0.20.2", "target": "org/M", "method": "mtp", "k": 3, "graphs_up_to": 80,
+        "graph_mode": "PIECEWISE",
+    }  # fmt: skip
+
+
 def test_older_starts_tell_theirs() -> None:
     found = Read(
         "INFO 01-01 00:00:00 api_server.py:713] args: Namespace(host=None, model='org/M', "
