@@ -1,0 +1,191 @@
+"""SGLang's `bench_serving`: JSON Lines, one object a run, and what it and others print.
+
+`accept_length` is the server's average since it started, not the run's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, Final
+
+from specplan.dialects.figures import first, inner, mappings, positive, scalar, written
+from specplan.dialects.sglang.deployment import is_tree, longest_draft, said
+from specplan.domain.answer import Scalar
+from specplan.domain.capture import Found, Noted, Origin, Span, Told
+
+DEFINITION: Final = "accept length: (accepted + bonus) / rounds since the server started"
+
+
+class Bench:
+    """Reads results of `bench_serving --output-file`."""
+
+    format: ClassVar[str] = "sglang-bench"
+
+    def claims(self, document: object) -> bool:
+        """Whether it is one run."""
+        return (
+            isinstance(document, dict)
+            and "accept_length" in document
+            and ("total_output_tokens" in document or "duration" in document)
+        )
+
+    def read(self, document: object, place: int) -> Iterator[Found]:
+        """A run."""
+        if not isinstance(document, dict):
+            return
+        options = _server(document)
+        yield from said(options, place)
+        yield Told(facts=_facts(document), line=place)
+        tau = first(document, "accept_length")
+        tokens = first(document, "total_output_tokens")
+        tau = tau if tau is not None and tau >= 1 else None
+        if tau is not None:
+            yield Noted(trap="bonus-in", line=place)
+            yield Noted(trap="lifetime", line=place)
+        if "random" in str(document.get("dataset_name", "")):
+            yield Noted(trap="random-dataset", line=place)
+        if first(document, "mean_itl_ms") is not None and tau is not None:
+            yield Noted(trap="itl-per-chunk", line=place)
+        k = longest_draft(options)
+        strict = first(document, "accept_rate") if not is_tree(options) else None
+        yield Span(
+            tau=tau,
+            weight=max(tokens / tau, 1.0) if tokens and tau else 1.0,
+            stated=(("rate", strict, 5e-4),) if strict is not None and k and tau else (),
+            k=k,
+            running=first(document, "concurrency"),
+            tokens_per_s=first(document, "output_throughput"),
+            duration_s=first(document, "duration"),
+            tokens=tokens,
+            line=place,
+        )
+
+    def finish(self) -> Iterable[Found]:
+        """Nothing more."""
+        return ()
+
+    def origin(self) -> Origin:
+        """`bench_serving` of any version."""
+        definitions = {"tokens_per_round": f"accept_length: {DEFINITION}"}
+        return Origin(format=self.format, engine="sglang", definitions=definitions)
+
+
+def _server(document: Mapping[str, object]) -> dict[str, object]:
+    """The server's options, as it told the benchmark, ranks of a router taken as one."""
+    info = dict(inner(document, "server_info"))
+    for state in mappings(info.get("internal_states")):
+        info = {**state, **info}
+        break
+    return info
+
+
+def _facts(document: Mapping[str, object]) -> dict[str, Scalar]:
+    facts: dict[str, Scalar] = {}
+    for theirs, ours in (("dataset_name", "dataset"), ("max_concurrency", "max_concurrency")):
+        value = scalar(document.get(theirs))
+        if value is not None:
+            facts[ours] = value
+    for ours in ("tpot", "itl", "ttft"):
+        value = first(document, f"mean_{ours}_ms")
+        if value is not None:
+            facts[f"{ours}_s"] = value / 1e3
+    for theirs, ours in (("random_input_len", "input"), ("random_output_len", "output")):
+        value = first(document, theirs)
+        if value is not None and "random" in str(document.get("dataset_name", "")):
+            facts[ours] = int(value)
+    return facts
+
+
+_ROW: Final = re.compile(
+    r"^\s*([A-Z#][A-Za-z0-9 /().#]*?):\s+([\d.]+)(?:\s+token/s)?\s*$", re.ASCII
+)
+_MTBENCH: Final = re.compile(r"Throughput: ([\d.]+) token/s, Acceptance length: ([\d.]+)", re.ASCII)
+_ROWS: Final = {
+    "Accept length": "tau",
+    "Output throughput": "tokens_per_s",
+    "Output token throughput (tok/s)": "tokens_per_s",
+    "Concurrency": "running",
+    "Benchmark duration (s)": "duration_s",
+    "Total generated tokens": "tokens",
+    "Mean TPOT (ms)": "tpot_s",
+    "Mean ITL (ms)": "itl_s",
+}
+_TITLE: Final = "Serving Benchmark Result"
+
+
+class Console:
+    """Reads what `bench_serving`, SpecForge's `bench_eagle3` and `run_mtbench` print."""
+
+    format: ClassVar[str] = "sglang-bench-console"
+    marks: ClassVar[tuple[str, ...]] = (
+        "Accept length:",
+        "Acceptance length:",
+        "put throughput",
+        "token throughput",
+        "Concurrency:",
+        "Benchmark duration",
+        "generated tokens:",
+        "Mean TPOT",
+        "Mean ITL",
+        _TITLE,
+    )
+
+    def __init__(self) -> None:
+        self._rows: dict[str, float] = {}
+        self._place = 0
+        self._noted: set[str] = set()
+
+    def read(self, line: str, place: int) -> Iterator[Found]:
+        """A row of a result; nothing is told before the result is whole."""
+        if match := _MTBENCH.search(line):
+            speed, tau = written(match[1]), written(match[2])
+            if tau is not None and tau >= 1:
+                yield from self._span({"tau": tau, "tokens_per_s": speed or 0.0}, place)
+            return
+        if _TITLE in line:
+            yield from self._result()
+            return
+        match = _ROW.match(line)
+        name = _ROWS.get(match[1]) if match else None
+        value = written(match[2]) if match else None
+        if name is None or value is None:
+            return
+        if name in self._rows:
+            yield from self._result()
+        self._rows[name] = value
+        if name == "tau":
+            self._place = place
+
+    def finish(self) -> Iterator[Found]:
+        """The last result."""
+        yield from self._result()
+
+    def origin(self) -> Origin:
+        """Any version."""
+        definitions = {"tokens_per_round": DEFINITION}
+        return Origin(format=self.format, engine="sglang", definitions=definitions)
+
+    def _result(self) -> Iterator[Found]:
+        rows, self._rows = self._rows, {}
+        if rows.get("tau", 0.0) >= 1:
+            yield from self._span(rows, self._place)
+
+    def _span(self, rows: Mapping[str, float], place: int) -> Iterator[Found]:
+        times: dict[str, Scalar] = {n: rows[n] / 1e3 for n in ("tpot_s", "itl_s") if n in rows}
+        if times:
+            yield Told(facts=times, line=place)
+        for trap in ("bonus-in", "lifetime", *(["itl-per-chunk"] if "itl_s" in rows else [])):
+            if trap not in self._noted:
+                self._noted.add(trap)
+                yield Noted(trap=trap, line=place)
+        tau, tokens = rows["tau"], rows.get("tokens")
+        yield Span(
+            tau=tau,
+            weight=max(tokens / tau, 1.0) if tokens else 1.0,
+            running=rows.get("running"),
+            tokens_per_s=positive(rows.get("tokens_per_s")),
+            duration_s=rows.get("duration_s"),
+            tokens=tokens,
+            line=place,
+        )

@@ -1,0 +1,253 @@
+"""SGLang's log: one line for each rank every `--decode-log-interval` decode steps, and what it says
+while it starts.
+
+    [2025-01-02 10:27:57 TP0] Decode batch. #running-req: 1, #token: 186, token usage: 0.00,
+    accept len: 1.95, accept rate: 0.49, cuda graph: True, gen throughput (token/s): 178.86, ...
+
+An accept length is a mean without its count: the rounds behind it are worked out from the interval
+and the batch, within what throughput and timestamps, where there are any, leave open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import ClassVar, Final
+
+from specplan.dialects.figures import first, positive, written
+from specplan.dialects.sglang.deployment import is_tree, longest_draft, said
+from specplan.dialects.sglang.rate import DraftTokens, Meaning
+from specplan.dialects.sglang.starting import BATCH, memory, server_args
+from specplan.domain.capture import Found, Noted, Origin, Span, Told
+
+INTERVAL: Final = 40.0  # --decode-log-interval, unless the server says otherwise
+HALF: Final = 0.005  # of what is printed with two decimals
+CHAIN: Final = (
+    "k is taken as num_draft_tokens - 1, which holds for a chain; with --speculative-eagle-topk "
+    "above 1 it is --speculative-num-steps"
+)
+CHANGING: Final = "no one num_draft_tokens fits all lines: the length of drafts changes in between"
+
+_STAMP: Final = re.compile(
+    r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,\d]*((?: [A-Z]{2,3}\d{1,5})*)\]", re.ASCII
+)
+_FAR: Final = 10.0  # seconds: a longer gap between lines may hold idle time
+_COPIED: Final = ("PP", "TP")  # ranks that run one and the same batch
+
+
+class Log:
+    """Reads a server's log."""
+
+    format: ClassVar[str] = "sglang-log"
+    marks: ClassVar[tuple[str, ...]] = (
+        "gen throughput",
+        "server_args=",
+        " mem usage=",
+        "#tokens: ",
+        "max_total_num_tokens=",
+    )
+
+    def __init__(self) -> None:
+        self._options: Mapping[str, object] = {}
+        self._options_k: int | None = None
+        self._tokens = DraftTokens()
+        self._told_tokens = False
+        self._heard: dict[str, str] = {}  # by data-parallel rank, the one rank that is counted
+        self._times: dict[str, float] = {}  # when each group printed last
+        self._parts: dict[str, int] = {}  # lines of each kind about memory: target, then draft
+        self._noted: set[str] = set()
+        self._lengths = self._rates = self._caps = 0
+        self._comma = False
+
+    def read(self, line: str, place: int) -> Iterable[Found]:
+        """A batch's line, or one of those while the server starts."""
+        at = line.find(BATCH)
+        if at >= 0:
+            return self._batch(line, line[at + len(BATCH) :], place)
+        options = server_args(line)
+        if options:
+            return self._started(options, place)
+        return memory(line, self._ranks(line)[1], self._parts, place)
+
+    def finish(self) -> Iterator[Found]:
+        """The length of drafts, where only the figures tell it."""
+        tokens = self._draft_tokens()
+        if tokens is not None and not self._told_tokens:
+            yield Told(facts={"draft_tokens": tokens, "k": tokens - 1})
+            yield Noted(warning=CHAIN)
+        if self._tokens.changed:
+            yield Noted(warning=CHANGING)
+            yield Noted(trap="short-drafts")
+        if self._meaning == "floor":
+            yield Noted(trap="rate-floor")
+
+    def origin(self) -> Origin:
+        """The versions that print so."""
+        return Origin(
+            format=self.format,
+            engine="sglang",
+            version_guess=self._versions(),
+            definitions=self._definitions(),
+        )
+
+    def _started(self, options: Mapping[str, object], place: int) -> Iterator[Found]:
+        self._options = options
+        self._options_k = longest_draft(options)
+        self._parts.clear()
+        self._times.clear()
+        tokens = first(options, "speculative_num_draft_tokens")
+        self._told_tokens = bool(tokens)
+        self._tokens = DraftTokens.known(int(tokens)) if tokens else DraftTokens()
+        yield from said(options, place)
+
+    def _batch(self, line: str, rest: str, place: int) -> Iterator[Found]:
+        stamp, ranks = self._ranks(line)
+        group, copied = self._group(ranks)
+        if copied:
+            yield from self._note("rank-copies", place)
+            return
+        if len(self._heard) > 1:
+            yield from self._note("data-parallel", place)
+        values = _fields(rest)
+        length = values.get("accept len")
+        if length is not None and length >= 1:
+            yield from self._length(values, rest, place)
+        running, speed = values.get("#running-req"), values.get("gen throughput (token/s)")
+        if running is None and speed is None:
+            return
+        gap = self._gap(group, stamp)
+        tokens = values.get("#token", values.get("#full token"))
+        yield Span(
+            tau=length if length is not None and length >= 1 else None,
+            weight=self._rounds(running, speed, length or 1.0, gap),
+            stated=self._stated(values),
+            k=self._k(),
+            running=running,
+            waiting=values.get("#queue-req"),
+            tokens_per_s=speed,
+            context=tokens / running if tokens and running else None,
+            group=group,
+            line=place,
+        )
+
+    def _length(self, values: Mapping[str, float], rest: str, place: int) -> Iterator[Found]:
+        self._lengths += 1
+        yield from self._note("bonus-in", place)
+        rate = values.get("accept rate")
+        if rate is not None:
+            self._rates += 1
+            self._comma = rest.rstrip().endswith(",")
+            if "cap len" not in values:  # a cap shortens drafts, not num_draft_tokens
+                self._tokens.see(values["accept len"], rate, HALF)
+        if "cap len" in values:
+            self._caps += 1
+            yield from self._note("short-drafts", place)
+
+    def _stated(self, values: Mapping[str, float]) -> tuple[tuple[str, float, float], ...]:
+        rate = values.get("accept rate")
+        tree = is_tree(self._options)
+        if rate is None or tree or "cap len" in values or self._meaning != "strict":
+            return ()
+        return (("rate", rate, HALF),)
+
+    def _rounds(
+        self, running: float | None, speed: float | None, length: float, gap: float | None
+    ) -> float:
+        """Rounds behind a line: the interval's steps of the batch, within what the clock allows.
+
+        Between two stamps of whole seconds lie gap +- 1 s, and a round makes `length` tokens.
+        """
+        interval = positive(first(self._options, "decode_log_interval")) or INTERVAL
+        rounds = interval * max(running or 0.0, 1.0)
+        if gap is None or not speed:
+            return rounds
+        rounds = min(rounds, speed * (gap + 1) / length)
+        if gap <= _FAR:
+            rounds = max(rounds, speed * (gap - 1) / length)
+        return max(rounds, 1.0)
+
+    def _gap(self, group: str, stamp: float | None) -> float | None:
+        before = self._times.get(group)
+        if stamp is None:
+            return None
+        self._times[group] = stamp
+        return stamp - before if before is not None and stamp >= before else None
+
+    def _ranks(self, line: str) -> tuple[float | None, str]:
+        match = _STAMP.search(line)
+        if not match:
+            return None, ""
+        try:
+            return datetime.fromisoformat(match[1]).timestamp(), match[2]
+        except (ValueError, OverflowError, OSError):
+            return None, match[2]
+
+    def _group(self, ranks: str) -> tuple[str, bool]:
+        """The data-parallel rank of a line, and whether another rank prints the same batch.
+
+        Without a DP in the prefix, ranks of `--enable-dp-attention` run batches of their own.
+        """
+        names = ranks.split()
+        group = next((name for name in names if name.startswith("DP")), "")
+        if not group and self._options.get("enable_dp_attention") is True:
+            group = next((name for name in names if name.startswith("TP")), "")
+        rank = " ".join(name for name in names if name.startswith(_COPIED))
+        return group, self._heard.setdefault(group, rank) != rank
+
+    def _note(self, trap: str, place: int) -> Iterator[Noted]:
+        if trap not in self._noted:
+            self._noted.add(trap)
+            yield Noted(trap=trap, line=place)
+
+    @property
+    def _meaning(self) -> Meaning:
+        if not self._rates:
+            return ""
+        return self._tokens.meaning or ("floor" if self._comma else "")
+
+    def _draft_tokens(self) -> int | None:
+        return self._tokens.tokens(self._meaning) if self._rates else None
+
+    def _k(self) -> int | None:
+        if self._options_k is not None:
+            return self._options_k
+        tokens = self._draft_tokens()
+        return tokens - 1 if tokens else None
+
+    def _versions(self) -> str:
+        if not self._lengths:
+            return ""
+        if self._caps:
+            return "0.5.23 or newer"
+        if not self._rates:
+            return "0.4.10 to 0.5.2"
+        if self._meaning == "strict":
+            return "0.5.13 or newer"
+        return "0.5.3 to 0.5.10" if self._meaning == "floor" else "0.5.10 or newer"
+
+    def _definitions(self) -> dict[str, str]:
+        if not self._lengths:
+            return {}
+        definitions = {"tokens_per_round": "accept len: (accepted + bonus) / rounds of an interval"}
+        if self._meaning == "floor":
+            definitions["acceptance_rate"] = (
+                "not accept rate, which is (accepted + bonus) / (rounds x num_draft_tokens)"
+            )
+        elif self._rates:
+            definitions["acceptance_rate"] = (
+                "accept rate: accepted / (rounds x (num_draft_tokens - 1))"
+            )
+        definitions["drafts"] = "not printed: decode steps of an interval times running requests"
+        return definitions
+
+
+def _fields(rest: str) -> dict[str, float]:
+    """The `name: figure` of a batch's line."""
+    found: dict[str, float] = {}
+    for part in rest.split(","):
+        name, colon, value = part.rpartition(": ")
+        figure = written(value.strip()) if colon else None
+        if figure is not None:
+            found[name.strip(" .")] = figure
+    return found
