@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import first, inner, mappings, positive, scalar, written
-from specplan.dialects.sglang.deployment import is_tree, longest_draft, said
+from specplan.dialects.sglang.deployment import ALGORITHM, OPTIONS, is_tree, longest_draft, said
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
+KEYS: Final = (*OPTIONS, ALGORITHM)
 DEFINITION: Final = "accept length: (accepted + bonus) / rounds since the server started"
 
 
@@ -21,6 +22,10 @@ class Bench:
     """Reads results of `bench_serving --output-file`."""
 
     format: ClassVar[str] = "sglang-bench"
+
+    def __init__(self) -> None:
+        self._last: dict[str, Span] = {}  # by server: its average as the last run found it
+        self._noted: set[str] = set()
 
     def claims(self, document: object) -> bool:
         """Whether it is one run."""
@@ -31,44 +36,64 @@ class Bench:
         )
 
     def read(self, document: object, place: int) -> Iterator[Found]:
-        """A run."""
+        """A run's load; the average waits, since that of a later run holds it."""
         if not isinstance(document, dict):
             return
         options = _server(document)
         yield from said(options, place)
-        yield Told(facts=_facts(document), line=place)
+        facts = _facts(document)
+        if facts:
+            yield Told(facts=facts, line=place)
         tau = first(document, "accept_length")
+        yield from self._traps(document, place)
         tokens = first(document, "total_output_tokens")
-        tau = tau if tau is not None and tau >= 1 else None
-        if tau is not None:
-            yield Noted(trap="bonus-in", line=place)
-            yield Noted(trap="lifetime", line=place)
-        if "random" in str(document.get("dataset_name", "")):
-            yield Noted(trap="random-dataset", line=place)
-        if first(document, "mean_itl_ms") is not None and tau is not None:
-            yield Noted(trap="itl-per-chunk", line=place)
-        k = longest_draft(options)
-        strict = first(document, "accept_rate") if not is_tree(options) else None
         yield Span(
-            tau=tau,
-            weight=max(tokens / tau, 1.0) if tokens and tau else 1.0,
-            stated=(("rate", strict, 5e-4),) if strict is not None and k and tau else (),
-            k=k,
             running=first(document, "concurrency"),
             tokens_per_s=first(document, "output_throughput"),
             duration_s=first(document, "duration"),
             tokens=tokens,
             line=place,
         )
+        if tau is not None and tau >= 1:
+            server = str(sorted((key, str(value)) for key, value in options.items() if key in KEYS))
+            earlier = self._last.get(server)
+            rounds = (tokens or 0.0) / tau + (earlier.weight if earlier else 0.0)
+            self._last[server] = self._average(document, options, max(rounds, 1.0), place)
 
     def finish(self) -> Iterable[Found]:
-        """Nothing more."""
-        return ()
+        """The average of each server."""
+        return list(self._last.values())
 
     def origin(self) -> Origin:
         """`bench_serving` of any version."""
-        definitions = {"tokens_per_round": f"accept_length: {DEFINITION}"}
+        definitions = {"tokens_per_round": DEFINITION}
         return Origin(format=self.format, engine="sglang", definitions=definitions)
+
+    def _average(
+        self, document: Mapping[str, object], options: Mapping[str, object], rounds: float, at: int
+    ) -> Span:
+        k = longest_draft(options)
+        rate = None if is_tree(options) else first(document, "accept_rate")
+        return Span(
+            tau=first(document, "accept_length"),
+            weight=rounds,
+            stated=(("rate", rate, 5e-4),) if rate is not None and k else (),
+            k=k,
+            line=at,
+        )
+
+    def _traps(self, document: Mapping[str, object], place: int) -> Iterator[Found]:
+        traps = []
+        if first(document, "accept_length"):
+            traps += ["bonus-in", "lifetime", "no-drafts-count"]
+            if first(document, "mean_itl_ms") is not None:
+                traps.append("itl-per-chunk")
+        if "random" in str(document.get("dataset_name", "")):
+            traps.append("random-dataset")
+        for trap in traps:
+            if trap not in self._noted:
+                self._noted.add(trap)
+                yield Noted(trap=trap, line=place)
 
 
 def _server(document: Mapping[str, object]) -> dict[str, object]:
@@ -175,7 +200,8 @@ class Console:
         times: dict[str, Scalar] = {n: rows[n] / 1e3 for n in ("tpot_s", "itl_s") if n in rows}
         if times:
             yield Told(facts=times, line=place)
-        for trap in ("bonus-in", "lifetime", *(["itl-per-chunk"] if "itl_s" in rows else [])):
+        chunks = ["itl-per-chunk"] if "itl_s" in rows else []
+        for trap in ("bonus-in", "lifetime", "no-drafts-count", *chunks):
             if trap not in self._noted:
                 self._noted.add(trap)
                 yield Noted(trap=trap, line=place)

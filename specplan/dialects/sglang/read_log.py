@@ -133,7 +133,8 @@ class Log:
 
     def _length(self, values: Mapping[str, float], rest: str, place: int) -> Iterator[Found]:
         self._lengths += 1
-        yield from self._note("bonus-in", place)
+        for trap in ("bonus-in", "no-drafts-count"):
+            yield from self._note(trap, place)
         rate = values.get("accept rate")
         if rate is not None:
             self._rates += 1

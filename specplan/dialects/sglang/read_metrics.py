@@ -33,6 +33,10 @@ _INFO: Final = {
 }
 
 
+_OTHER_ENGINES: Final = ("draft", "prefill")
+"""Labels of those that share a page with the engine that verifies."""
+
+
 class Metrics(Scraped):
     """Reads scrapes of a server."""
 
@@ -73,14 +77,15 @@ class Metrics(Scraped):
     def spans(self, grown: Totals, document: Exposition, place: int) -> Iterator[Found]:
         """Rounds that were counted, or else the gauge of the last interval."""
         rounds, tokens = grown.get("rounds", 0.0), grown.get("tokens")
-        if rounds > 0 and tokens is not None:
+        alone = self._alone is not None  # then the first token of each request has to be known
+        if rounds > 0 and tokens is not None and not (alone and "requests" not in grown):
             yield from self._growth(grown, rounds, tokens, document, place)
             return
         length = _mean(document, "spec_accept_length")
         if length is None or length < 1:
             return
-        yield from self.note("stuck-gauge", place)
-        yield from self.note("bonus-in", place)
+        for trap in ("stuck-gauge", "bonus-in", "no-drafts-count"):
+            yield from self.note(trap, place)
         self._gauged = True
         yield replace(_loads(document, place), tau=length, k=self._k(document))
 
@@ -183,7 +188,11 @@ def _loads(document: Exposition, place: int) -> Span:
 
 def _first_ranks(document: Exposition, name: str) -> Exposition:
     """A series without the ranks that print one batch's figures again."""
-    samples = document.named(f"{PREFIX}{name}")
+    samples = [
+        sample
+        for sample in document.named(f"{PREFIX}{name}")
+        if sample.labels.get("engine_type") not in _OTHER_ENGINES
+    ]
     ranks = ("tp_rank", "pp_rank")
     least = {rank: min((_rank(s, rank) for s in samples), default=0) for rank in ranks}
     if any(_rank(sample, "dp_rank") for sample in samples):

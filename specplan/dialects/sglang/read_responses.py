@@ -22,6 +22,9 @@ class ServerInfo:
 
     format: ClassVar[str] = "sglang-server-info"
 
+    def __init__(self) -> None:
+        self._last: list[Span] = []
+
     def claims(self, document: object) -> bool:
         """Whether it has a server's options, or the states of its schedulers."""
         if not isinstance(document, dict) or "accept_length" in document:
@@ -45,31 +48,20 @@ class ServerInfo:
             yield Told(facts=facts, line=place)
         if len(states) > 1:
             yield Noted(trap="data-parallel", line=place)
-        k = longest_draft(options)
-        taus = [tau for tau in (first(s, "avg_spec_accept_length") for s in states) if tau]
-        if not taus:
+        self._last = list(_averages(states, longest_draft(options), place))
+        if not self._last:
             yield Noted(
                 warning="avg_spec_accept_length is null: nothing was drafted yet, or a router "
                 "answered in the server's place",
                 line=place,
             )
             return
-        for trap in ("bonus-in", "lifetime"):
+        for trap in ("bonus-in", "lifetime", "no-drafts-count"):
             yield Noted(trap=trap, line=place)
-        for rank, state in enumerate(states):
-            tau = first(state, "avg_spec_accept_length")
-            if tau is not None and tau >= 1:
-                yield Span(
-                    tau=tau,
-                    k=k,
-                    tokens_per_s=positive(first(state, "last_gen_throughput")),
-                    group=f"DP{rank}" if len(states) > 1 else "",
-                    line=place,
-                )
 
     def finish(self) -> Iterable[Found]:
-        """Nothing more."""
-        return ()
+        """The averages as the last of a series has them: they hold those before."""
+        return self._last
 
     def origin(self) -> Origin:
         """Any version."""
@@ -77,6 +69,19 @@ class ServerInfo:
         return Origin(
             format=self.format, engine="sglang", definitions={"tokens_per_round": definition}
         )
+
+
+def _averages(states: list[Mapping[str, object]], k: int | None, place: int) -> Iterator[Span]:
+    for rank, state in enumerate(states):
+        tau = first(state, "avg_spec_accept_length")
+        if tau is not None and tau >= 1:
+            yield Span(
+                tau=tau,
+                k=k,
+                tokens_per_s=positive(first(state, "last_gen_throughput")),
+                group=f"DP{rank}" if len(states) > 1 else "",
+                line=place,
+            )
 
 
 def _memory(state: Mapping[str, object]) -> dict[str, Scalar]:
@@ -100,7 +105,7 @@ class Responses:
     spec_num_proposed_drafts. The OpenAI API has them in `sglext.spec_tokens_details`.
     """
 
-    format: ClassVar[str] = "sglang-response"
+    format: ClassVar[str] = "sglang-request"
 
     def __init__(self) -> None:
         self._versions = ""
@@ -148,7 +153,8 @@ class Responses:
         if accepted is None and tokens:
             accepted = max(tokens - 1 - rounds, 0.0)  # all but the prompt's own, and one a round
         self._guess(meta)
-        yield from self._note("prefill-token", place)
+        for trap in ("bonus-in", "prefill-token"):
+            yield from self._note(trap, place)
         k = drafted / rounds if drafted else 0.0
         yield Span(
             drafts=rounds,
