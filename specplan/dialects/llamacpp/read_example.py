@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar, Final
+from typing import Final
 
 from specplan.dialects.figures import positive, written
-from specplan.domain.capture import Found, Noted, Origin, Span
+from specplan.domain.capture import Found, Noted, Span
 
 _COUNT: Final = re.compile(r"\b(n_draft|n_predict|n_drafted|n_accept)\s*=\s*(\d+)\s*$", re.ASCII)
 _SHARE: Final = re.compile(r"\baccept\s+=\s+([\d.]+)%", re.ASCII)
@@ -18,22 +18,21 @@ _TREE: Final = (
 )
 
 
-class Example:
-    """Reads the counts at the end of a run."""
+MARKS: Final = ("n_draft", "n_predict", "n_accept", "decoded ", "accept  ")
+DEFINITIONS: Final = {
+    "acceptance_rate": "n_accept / n_drafted",
+    "drafts": "passes of the target: n_predict - n_accept",
+}
 
-    format: ClassVar[str] = "llamacpp-example"
-    marks: ClassVar[tuple[str, ...]] = (
-        "n_draft",
-        "n_predict",
-        "n_accept",
-        "decoded ",
-        "accept  ",
-    )
+
+class Example:
+    """Reads the counts at the end of a run; `found` where there were any."""
 
     def __init__(self) -> None:
         self._counts: dict[str, float] = {}
         self._place = 0
         self._noted: set[str] = set()
+        self.found = False
 
     def read(self, line: str, place: int) -> Iterator[Found]:
         """One count; all together come with the last."""
@@ -52,14 +51,6 @@ class Example:
         """The last run."""
         yield from self._run()
 
-    def origin(self) -> Origin:
-        """Any build."""
-        definitions = {
-            "acceptance_rate": "n_accept / n_drafted",
-            "drafts": "passes of the target: n_predict - n_accept",
-        }
-        return Origin(format=self.format, engine="llamacpp", definitions=definitions)
-
     def _add(self, name: str, word: str) -> None:
         value = written(word)
         if value is not None:
@@ -70,6 +61,7 @@ class Example:
         drafted, accepted = counts.get("n_drafted"), counts.get("n_accept")
         if not drafted or accepted is None:
             return
+        self.found = True
         k, predicted = positive(counts.get("n_draft")), counts.get("n_predict")
         passes = None if predicted is None else positive(max(predicted - accepted, 0.0))
         tree = bool(k and passes and drafted > k * passes)

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import MAX_POSITIONS, whole, written
+from specplan.dialects.llamacpp import read_example, starting
 from specplan.dialects.llamacpp.request import Request, Rounds
-from specplan.dialects.llamacpp.starting import MARKS, said
 from specplan.dialects.llamacpp.statistics import Sums, rates, sums
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span
@@ -57,7 +57,8 @@ class Log:
         "acc per pos",
         "accepted ",
         "#calls",
-        *MARKS,
+        *starting.MARKS,
+        *read_example.MARKS,
     )
 
     def __init__(self) -> None:
@@ -69,6 +70,7 @@ class Log:
         self._slots: set[str] = set()
         self._noted: set[str] = set()
         self._generation = ""
+        self._example = read_example.Example()
 
     def read(self, line: str, place: int) -> Iterable[Found]:
         """A line of a request, of totals, or of those while the server starts."""
@@ -84,17 +86,21 @@ class Log:
         if "acc per pos" in line and (match := _PER_POS.search(line)) and self._request:
             self._request.rates = rates(match[1])
             return ()
-        return said(line, self._known, place)
+        return (
+            *self._example.read(line, place),
+            *starting.said(line, self._known, place),
+        )
 
     def finish(self) -> Iterator[Found]:
         """The last request, and rounds of those that did not end."""
         yield from self._flush()
         for slot, rounds in self._rounds.items():
             yield rounds.span(0, slot)
+        yield from self._example.finish()
 
     def origin(self) -> Origin:
         """The builds that print so."""
-        definitions: dict[str, str] = {}
+        definitions = dict(read_example.DEFINITIONS) if self._example.found else {}
         if self._generation or self._totals or self._last_round:
             definitions["acceptance_rate"] = "accepted / generated draft tokens"
             definitions["tokens_per_round"] = self._tau()

@@ -139,16 +139,14 @@ class Log:
         if rate is not None:
             self._rates += 1
             self._comma = rest.rstrip().endswith(",")
-            if "cap len" not in values:  # a cap shortens drafts, not num_draft_tokens
-                self._tokens.see(values["accept len"], rate, HALF)
-        if "cap len" in values:
+            self._tokens.see(values["accept len"], rate, HALF)
+        if "cap len" in values:  # drafts are cut; the rate is over num_draft_tokens all the same
             self._caps += 1
             yield from self._note("short-drafts", place)
 
     def _stated(self, values: Mapping[str, float]) -> tuple[tuple[str, float, float], ...]:
         rate = values.get("accept rate")
-        tree = is_tree(self._options)
-        if rate is None or tree or "cap len" in values or self._meaning != "strict":
+        if rate is None or is_tree(self._options) or self._meaning != "strict":
             return ()
         return (("rate", rate, HALF),)
 

@@ -99,12 +99,16 @@ class Metrics(Scraped):
             yield from self.note("short-drafts", place)
         accepted_at = in_order("accepted:", grown)
         accepted_at += (0.0,) * (len(drafted_at) - len(accepted_at))
+        # iterations count requests that still run, too: positions are then taken as shares
+        drafted, accepted = grown.get("drafted", 0.0), grown.get("accepted", 0.0)
+        more = drafted / sum(drafted_at) if drafted else 1.0
+        kept = accepted / sum(accepted_at) if accepted and sum(accepted_at) else 1.0
         yield Span(
-            drafts=drafted_at[0],
-            drafted=sum(drafted_at),
-            accepted=sum(accepted_at),
-            at_position=accepted_at,
-            drafted_at=drafted_at,
+            drafts=drafted_at[0] * more,
+            drafted=drafted or sum(drafted_at),
+            accepted=sum(accepted_at) * kept,
+            at_position=tuple(count * kept for count in accepted_at),
+            drafted_at=tuple(count * more for count in drafted_at),
             k=_k(document) or len(drafted_at),
             running=summed(document, f"{PREFIX}num_requests_running"),
             waiting=summed(document, f"{PREFIX}num_requests_waiting"),
