@@ -1,9 +1,17 @@
-"""Figures out of parsed JSON that nobody has checked: what is no number, or no count, is None."""
+"""Figures out of words and documents that nobody has checked: what is none is None, no error."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from specplan.domain.answer import Scalar
+
+LARGEST: Final = 1e18
+"""No count, rate or time of an engine is beyond."""
+MAX_POSITIONS: Final = 1024
+"""No engine drafts nearly so many tokens."""
 
 
 def number(value: object) -> float | None:
@@ -18,9 +26,9 @@ def number(value: object) -> float | None:
 
 
 def count(value: object) -> float | None:
-    """A number of at least zero."""
+    """A number of at least zero, and of a size that engines print."""
     found = number(value)
-    return found if found is not None and found >= 0 else None
+    return found if found is not None and 0 <= found <= LARGEST else None
 
 
 def counts(value: object) -> tuple[float, ...]:
@@ -51,10 +59,43 @@ def ratio(above: float | None, below: float | None) -> float | None:
     return above / below if above is not None and below else None
 
 
+def written(word: str | None) -> float | None:
+    """The number of at least zero that a word is."""
+    try:
+        return None if word is None else count(float(word))
+    except ValueError:
+        return None
+
+
+def written_whole(word: str | None) -> int | None:
+    """The whole number that a word is."""
+    return whole(written(word))
+
+
+def first(found: Mapping[str, object], *keys: str) -> float | None:
+    """The first count that a mapping holds under one of the names."""
+    return next((one for one in (count(found.get(key)) for key in keys) if one is not None), None)
+
+
+def mappings(value: object) -> Iterator[Mapping[str, object]]:
+    """The mappings in a list; of anything else, nothing."""
+    if isinstance(value, list):
+        yield from (one for one in value if isinstance(one, dict))
+
+
+def scalar(value: object) -> Scalar:
+    """A word, number or truth as it is; None for all else."""
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def positive(value: float | None) -> float | None:
+    """A figure that is not zero, or None."""
+    return value or None
+
+
 def _placed(value: Mapping[object, object]) -> tuple[float, ...]:
     places = {str(key): count(one) for key, one in value.items()}
-    longest = 1024  # no engine drafts nearly so many
-    if not all(key.isdecimal() and int(key) < longest for key in places if len(key) < 6):
+    if not all(key.isdecimal() and int(key) < MAX_POSITIONS for key in places if len(key) < 6):
         return ()
     if any(len(key) >= 6 for key in places) or None in places.values():
         return ()

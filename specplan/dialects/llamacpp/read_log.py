@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from specplan.dialects.figures import MAX_POSITIONS, whole, written
+from specplan.dialects.figures import MAX_POSITIONS, written, written_whole
 from specplan.dialects.llamacpp import read_example, starting
 from specplan.dialects.llamacpp.request import Request, Rounds
 from specplan.dialects.llamacpp.statistics import Sums, rates, sums
@@ -206,7 +206,7 @@ class Log:
         """One round. A line may say it again with the new length, and a round that was cut short
         is run again from a checkpoint, with the drafts that are known to be kept.
         """
-        accepted, drafted = whole(match[1]), whole(match[2])
+        accepted, drafted = written_whole(match[1]), written_whole(match[2])
         slot = _slot(line)
         if accepted is None or drafted is None or not 0 <= accepted <= drafted <= MAX_POSITIONS:
             return

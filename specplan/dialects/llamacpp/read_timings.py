@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-from specplan.dialects.figures import first, inner, positive
+from specplan.dialects.figures import first, mapping, positive
 from specplan.domain.capture import Found, Noted, Origin, Span
 
 
@@ -97,7 +97,7 @@ class Timings:
 def _timings(document: object) -> Mapping[str, object]:
     if not isinstance(document, dict):
         return {}
-    found = inner(document, "timings") or document
+    found = mapping(document, "timings") or document
     return found if "predicted_n" in found and "predicted_ms" in found else {}
 
 

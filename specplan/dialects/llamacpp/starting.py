@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from specplan.dialects.figures import whole, written
+from specplan.dialects.figures import written, written_whole
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Told
 
@@ -78,7 +78,7 @@ def _varies(facts: dict[str, Scalar]) -> bool:
 
 def _value(word: str, form: str) -> Scalar:
     if form == "count":
-        return whole(word)
+        return written_whole(word)
     if form == "build":
         return f"b{word}"
     if form == "text":

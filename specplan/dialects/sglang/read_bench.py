@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from specplan.dialects.figures import first, inner, mappings, positive, scalar, written
+from specplan.dialects.figures import first, mapping, mappings, positive, scalar, written
 from specplan.dialects.sglang.deployment import ALGORITHM, OPTIONS, is_tree, longest_draft, said
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
@@ -98,7 +98,7 @@ class Bench:
 
 def _server(document: Mapping[str, object]) -> dict[str, object]:
     """The server's options, as it told the benchmark, ranks of a router taken as one."""
-    info = dict(inner(document, "server_info"))
+    info = dict(mapping(document, "server_info"))
     for state in mappings(info.get("internal_states")):
         info = {**state, **info}
         break

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from specplan.dialects.documents import Exposition, Sample
-from specplan.dialects.figures import positive, whole
+from specplan.dialects.figures import positive, written_whole
 from specplan.dialects.scraped import Scraped, Totals, summed
 from specplan.dialects.sglang.deployment import longest_draft, said
 from specplan.dialects.sglang.rate import DraftTokens
@@ -154,7 +154,7 @@ def _options(document: Exposition) -> dict[str, object]:
     for sample in document.named(f"{PREFIX}speculative_config_info"):
         for label, option in _INFO.items():
             word = sample.labels.get(label, "")
-            figure = whole(word)
+            figure = written_whole(word)
             if word and word.lower() != "none" and figure != 0:
                 found[option] = word if figure is None else figure
     for name in ("spec_num_steps", "spec_num_draft_tokens"):
@@ -202,7 +202,7 @@ def _first_ranks(document: Exposition, name: str) -> Exposition:
 
 
 def _rank(sample: Sample, rank: str) -> int:
-    return whole(sample.labels.get(rank)) or 0
+    return written_whole(sample.labels.get(rank)) or 0
 
 
 def _sum(document: Exposition, name: str) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from specplan.dialects.figures import first, inner, mappings, positive, row, total
+from specplan.dialects.figures import counts, first, mapping, mappings, positive
 from specplan.dialects.sglang.deployment import longest_draft, said
 from specplan.dialects.sglang.starting import GIB
 from specplan.domain.answer import Scalar
@@ -85,7 +85,7 @@ def _averages(states: list[Mapping[str, object]], k: int | None, place: int) -> 
 
 
 def _memory(state: Mapping[str, object]) -> dict[str, Scalar]:
-    usage = inner(state, "memory_usage")
+    usage = mapping(state, "memory_usage")
     facts: dict[str, Scalar] = {}
     for theirs, ours in _MEMORY.items():
         value = first(usage, theirs)
@@ -145,7 +145,7 @@ class Responses:
         if not rounds:
             return
         tokens = first(meta, "completion_tokens")
-        histogram = next((h for h in (row(meta.get(key)) for key in _HISTOGRAMS) if h), ())
+        histogram = next((h for h in (counts(meta.get(key)) for key in _HISTOGRAMS) if h), ())
         accepted, drafted = first(meta, *_ACCEPTED), first(meta, *_PROPOSED)
         if accepted is None and histogram:
             accepted = sum(kept * count for kept, count in enumerate(histogram))
@@ -192,7 +192,7 @@ def _checks(
     if rate is not None and first(meta, *_ACCEPTED) is not None:
         yield ("rate", rate, 1e-6)
     if histogram:
-        yield ("drafts", total(histogram) or 0.0, 0.5)
+        yield ("drafts", sum(histogram), 0.5)
         yield ("accepted", sum(kept * count for kept, count in enumerate(histogram)), 0.5)
 
 
@@ -201,12 +201,12 @@ def _told(document: object) -> Iterator[Mapping[str, object]]:
     if not isinstance(document, dict):
         return
     choices = list(mappings(document.get("choices")))
-    usage = inner(document, "usage")
+    usage = mapping(document, "usage")
     for holder in (document, *choices):
         for found in (
-            inner(holder, "meta_info"),
-            inner(inner(holder, "sglext"), "spec_tokens_details"),
-            inner(holder, "spec_tokens_details"),
+            mapping(holder, "meta_info"),
+            mapping(mapping(holder, "sglext"), "spec_tokens_details"),
+            mapping(holder, "spec_tokens_details"),
         ):
             if first(found, "spec_verify_ct") is not None:
                 alone = len(choices) <= 1 and "completion_tokens" not in found

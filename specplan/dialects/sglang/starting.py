@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from specplan.dialects.figures import whole, written
+from specplan.dialects.figures import written, written_whole
 from specplan.dialects.sglang.deployment import ALGORITHM, OPTIONS, OTHERS
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Told
@@ -59,12 +59,12 @@ def _facts(line: str, parts: dict[str, int]) -> dict[str, Scalar]:
         facts[f"{_whose('weights', parts)}weights_bytes"] = _bytes(match[1])
     elif match := _CACHE.search(line):
         whose = _whose("cache", parts)
-        facts[f"{whose}pool_tokens"] = whole(match[1])
+        facts[f"{whose}pool_tokens"] = written_whole(match[1])
         facts[f"{whose}pool_bytes"] = sum(_bytes(size) or 0.0 for size in match.groups()[1:])
     elif match := _GRAPHS.search(line):
         facts[f"{'draft_' if match[1] else ''}graphs_bytes"] = _bytes(match[2])
     elif "max_total_num_tokens=" in line:
-        facts = {_POOL_NAMES[m[1]]: whole(m[2]) for m in _POOL.finditer(line)}
+        facts = {_POOL_NAMES[m[1]]: written_whole(m[2]) for m in _POOL.finditer(line)}
     return {name: value for name, value in facts.items() if value is not None}
 
 
@@ -83,5 +83,5 @@ def _value(word: str) -> object:
         return _WORDS[word]
     if word[0] in "'\"":
         return word[1:-1]
-    number = whole(word)
+    number = written_whole(word)
     return number if number is not None else written(word) if written(word) is not None else word

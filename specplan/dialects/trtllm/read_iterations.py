@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from specplan.dialects.figures import first, inner, positive
+from specplan.dialects.figures import first, mapping, positive
 from specplan.domain.capture import Found, Noted, Origin, Span
 
 SPEC: Final = "specDecodingStats"
@@ -68,7 +68,7 @@ class Iterations:
 
     def _iteration(self, row: Mapping[str, object], place: int) -> Iterator[Found]:
         rank = first(row, "attentionDpRank") or 0.0
-        spec, batching = inner(row, SPEC), inner(row, BATCHING)
+        spec, batching = mapping(row, SPEC), mapping(row, BATCHING)
         drafted = first(spec, "numDraftTokens") or 0.0
         running = first(batching, "numGenRequests")
         running = running if running is not None else first(row, "numActiveRequests")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Final
 
 from specplan.dialects.documents import Exposition
-from specplan.dialects.figures import positive, whole
+from specplan.dialects.figures import positive, written_whole
 from specplan.dialects.scraped import Scraped, Totals, in_order, numbered, positions, summed
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Origin, Span, Told
@@ -139,7 +139,7 @@ def _facts(document: Exposition) -> dict[str, Scalar]:
             for label, ours in labels.items():
                 word = sample.labels.get(label, "")
                 if word and word.lower() not in {"none", "auto", "unknown"}:
-                    figure = whole(word)
+                    figure = written_whole(word)
                     facts[ours] = word if figure is None else figure
     if isinstance(facts.get("method"), str):
         facts["method"] = str(facts["method"]).lower()

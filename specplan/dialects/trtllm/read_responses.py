@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from specplan.dialects.figures import first, inner, mappings, positive, row
+from specplan.dialects.figures import counts, first, mapping, mappings, positive
 from specplan.domain.capture import Found, Noted, Origin, Span
 
 KEY: Final = "speculative_decoding"
@@ -56,7 +56,7 @@ class Responses:
             self._noted.add("no-drafts-count")
             yield Noted(trap="no-drafts-count", line=place)
         k = positive(first(told, "num_spec_tokens"))
-        histogram = row(told.get("acceptance_histogram"))
+        histogram = counts(told.get("acceptance_histogram"))
         rate = first(told, "acceptance_rate")
         stated = [("rate", rate, 1e-6)] if rate is not None else []
         if sum(histogram) and steps is not None:
@@ -78,6 +78,6 @@ def _told(document: object) -> Iterator[Mapping[str, object]]:
     if not isinstance(document, dict):
         return
     for choice in mappings(document.get("choices")):
-        found = inner(choice, KEY)
+        found = mapping(choice, KEY)
         if first(found, MARK) is not None:
             yield found
