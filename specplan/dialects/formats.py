@@ -14,6 +14,9 @@ from specplan.dialects.reading import DocumentReader, LineReader
 LINE_READERS: Final[tuple[str, ...]] = (
     "specplan.dialects.vllm.log:Log",
     "specplan.dialects.vllm.console:Console",
+    "specplan.dialects.sglang.read_log:Log",
+    "specplan.dialects.sglang.read_bench:Console",
+    "specplan.dialects.llamacpp.read_log:Log",
 )
 
 DOCUMENT_READERS: Final[tuple[str, ...]] = (
@@ -23,6 +26,15 @@ DOCUMENT_READERS: Final[tuple[str, ...]] = (
     "specplan.dialects.vllm.page:Page",
     "specplan.dialects.vllm.bench:Bench",
     "specplan.dialects.vllm.request:Requests",
+    "specplan.dialects.sglang.read_metrics:Metrics",
+    "specplan.dialects.sglang.read_bench:Bench",
+    "specplan.dialects.sglang.read_responses:ServerInfo",
+    "specplan.dialects.sglang.read_responses:Responses",
+    "specplan.dialects.trtllm.read_iterations:Iterations",
+    "specplan.dialects.trtllm.read_metrics:Metrics",
+    "specplan.dialects.trtllm.read_responses:Responses",
+    "specplan.dialects.llamacpp.read_timings:Timings",
+    "specplan.dialects.llamacpp.read_metrics:Metrics",
 )
 
 STEMS: Final = ("ccept", "throughput")

@@ -17,7 +17,7 @@ OPTIONS: Final[dict[str, str]] = {
     "speculative_eagle_topk": "topk",
     "speculative_num_draft_tokens": "draft_tokens",
     "speculative_num_steps": "draft_steps",
-    "mem_fraction_static": "mem_fraction",
+    "mem_fraction_static": "memory_fraction",
     "max_running_requests": "max_batch",
     "context_length": "max_context",
     "dtype": "dtype",

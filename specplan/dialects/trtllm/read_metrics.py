@@ -32,7 +32,10 @@ _LABELS: Final = {
         "gpu_type": "gpu",
     },
     "parallel_config_info": {"tensor_parallel_size": "tp"},
-    "kv_cache_config_info": {"free_gpu_memory_fraction": "mem_fraction", "cache_dtype": "kv_dtype"},
+    "kv_cache_config_info": {
+        "free_gpu_memory_fraction": "memory_fraction",
+        "cache_dtype": "kv_dtype",
+    },
 }
 _VARIABLE: Final = ("ngram", "sa", "user")  # methods whose drafts may be shorter than k
 
