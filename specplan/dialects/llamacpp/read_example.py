@@ -44,6 +44,7 @@ class Example:
                 yield from self._run()
             self._add(match[1], match[2])
             self._place = place
+            yield Noted()
         elif match := _SHARE.search(line):
             self._add("accept", match[1])
 

@@ -80,12 +80,12 @@ class Log:
             return self._statistics(*found, place)
         if "draft tokens" in line and (match := _ROUND.search(line)):
             self._round(match, line)
-            return ()
+            return (Noted(),)
         if "eval time =" in line and (match := _TIME.search(line)):
             return self._time(match, line, place)
         if "acc per pos" in line and (match := _PER_POS.search(line)) and self._request:
             self._request.rates = rates(match[1])
-            return ()
+            return (Noted(),)
         return (
             *self._example.read(line, place),
             *starting.said(line, self._known, place),
@@ -122,6 +122,7 @@ class Log:
         return "1 + accepted / passes, which are tokens less the prompt's own less accepted"
 
     def _drafts(self, match: re.Match[str], line: str, place: int) -> Iterator[Found]:
+        yield Noted()
         request = self._request
         if request is None or request.accepted is not None:
             yield from self._flush()
@@ -148,6 +149,7 @@ class Log:
 
     def _time(self, match: re.Match[str], line: str, place: int) -> Iterator[Found]:
         """The line of a prompt begins a request's, in every generation."""
+        yield Noted()
         request = self._request
         if match[1] or request is None or request.tokens is not None:
             yield from self._flush()

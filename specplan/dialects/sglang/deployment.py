@@ -59,6 +59,12 @@ def is_tree(values: Mapping[str, object]) -> bool:
     return (first(values, "speculative_eagle_topk") or 1) > 1
 
 
+def rate_of(tau: float | None, options: Mapping[str, object]) -> float | None:
+    """Accepted / drafted, which follows from tokens a round where drafts are chains."""
+    k = longest_draft(options)
+    return (tau - 1) / k if tau is not None and k and not is_tree(options) else None
+
+
 def longest_draft(values: Mapping[str, object]) -> int | None:
     """k: the nodes without the root in a chain, the steps in a tree."""
     nodes = first(values, "speculative_num_draft_tokens")

@@ -10,11 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import first, mapping, mappings, positive, scalar, written
-from specplan.dialects.sglang.deployment import ALGORITHM, OPTIONS, is_tree, longest_draft, said
+from specplan.dialects.sglang.deployment import (
+    ALGORITHM,
+    OPTIONS,
+    is_tree,
+    longest_draft,
+    rate_of,
+    said,
+)
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
 KEYS: Final = (*OPTIONS, ALGORITHM)
+CHUNKS: Final = 1.05  # ITL over TPOT: from here on chunks hold several tokens
 DEFINITION: Final = "accept length: (accepted + bonus) / rounds since the server started"
 
 
@@ -76,6 +84,7 @@ class Bench:
         rate = None if is_tree(options) else first(document, "accept_rate")
         return Span(
             tau=first(document, "accept_length"),
+            rate=rate_of(first(document, "accept_length"), options),
             weight=rounds,
             stated=(("rate", rate, 5e-4),) if rate is not None and k else (),
             k=k,
@@ -86,7 +95,8 @@ class Bench:
         traps = []
         if first(document, "accept_length"):
             traps += ["bonus-in", "lifetime", "no-drafts-count"]
-            if first(document, "mean_itl_ms") is not None:
+            itl, tpot = first(document, "mean_itl_ms"), first(document, "mean_tpot_ms")
+            if itl and tpot and itl > CHUNKS * tpot:
                 traps.append("itl-per-chunk")
         if "random" in str(document.get("dataset_name", "")):
             traps.append("random-dataset")
@@ -111,10 +121,10 @@ def _facts(document: Mapping[str, object]) -> dict[str, Scalar]:
         value = scalar(document.get(theirs))
         if value is not None:
             facts[ours] = value
-    for ours in ("tpot", "itl", "ttft"):
-        value = first(document, f"mean_{ours}_ms")
+    for name in ("mean_tpot_ms", "mean_itl_ms"):
+        value = first(document, name)
         if value is not None:
-            facts[f"{ours}_s"] = value / 1e3
+            facts[name] = value
     for theirs, ours in (("random_input_len", "input"), ("random_output_len", "output")):
         value = first(document, theirs)
         if value is not None and "random" in str(document.get("dataset_name", "")):
@@ -133,8 +143,8 @@ _ROWS: Final = {
     "Concurrency": "running",
     "Benchmark duration (s)": "duration_s",
     "Total generated tokens": "tokens",
-    "Mean TPOT (ms)": "tpot_s",
-    "Mean ITL (ms)": "itl_s",
+    "Mean TPOT (ms)": "mean_tpot_ms",
+    "Mean ITL (ms)": "mean_itl_ms",
 }
 _TITLE: Final = "Serving Benchmark Result"
 
@@ -146,15 +156,11 @@ class Console:
     marks: ClassVar[tuple[str, ...]] = (
         "Accept length:",
         "Acceptance length:",
-        "put throughput",
-        "token throughput",
-        "Concurrency:",
-        "Benchmark duration",
-        "generated tokens:",
-        "Mean TPOT",
-        "Mean ITL",
+        "Output throughput",
         _TITLE,
     )
+    trail: ClassVar[int] = 60
+    """Lines after one with a mark that are offered too."""
 
     def __init__(self) -> None:
         self._rows: dict[str, float] = {}
@@ -176,6 +182,7 @@ class Console:
         value = written(match[2]) if match else None
         if name is None or value is None:
             return
+        yield Noted()
         if name in self._rows:
             yield from self._result()
         self._rows[name] = value
@@ -197,10 +204,12 @@ class Console:
             yield from self._span(rows, self._place)
 
     def _span(self, rows: Mapping[str, float], place: int) -> Iterator[Found]:
-        times: dict[str, Scalar] = {n: rows[n] / 1e3 for n in ("tpot_s", "itl_s") if n in rows}
+        itl, tpot = rows.get("mean_itl_ms"), rows.get("mean_tpot_ms")
+        named: dict[str, Scalar] = {"mean_itl_ms": itl, "mean_tpot_ms": tpot}
+        times = {name: value for name, value in named.items() if value is not None}
         if times:
             yield Told(facts=times, line=place)
-        chunks = ["itl-per-chunk"] if "itl_s" in rows else []
+        chunks = ["itl-per-chunk"] if itl and tpot and itl > CHUNKS * tpot else []
         for trap in ("bonus-in", "lifetime", "no-drafts-count", *chunks):
             if trap not in self._noted:
                 self._noted.add(trap)

@@ -118,11 +118,14 @@ class Log:
             return
         gap = self._gap(group, stamp)
         tokens = values.get("#token", values.get("#full token"))
+        tau = length if length is not None and length >= 1 else None
+        k = self._k()
         yield Span(
-            tau=length if length is not None and length >= 1 else None,
+            tau=tau,
+            rate=(tau - 1) / k if tau and k and not is_tree(self._options) else None,
             weight=self._rounds(running, speed, length or 1.0, gap),
             stated=self._stated(values),
-            k=self._k(),
+            k=k,
             running=running,
             waiting=values.get("#queue-req"),
             tokens_per_s=speed,

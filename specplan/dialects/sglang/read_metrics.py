@@ -87,7 +87,9 @@ class Metrics(Scraped):
         for trap in ("stuck-gauge", "bonus-in", "no-drafts-count"):
             yield from self.note(trap, place)
         self._gauged = True
-        yield replace(_loads(document, place), tau=length, k=self._k(document))
+        k = self._k(document)
+        rate = (length - 1) / k if k and not _is_tree(document) else None
+        yield replace(_loads(document, place), tau=length, rate=rate, k=k)
 
     def origin(self) -> Origin:
         """The versions that have these series."""
@@ -179,7 +181,7 @@ def _is_tree(document: Exposition) -> bool:
 def _loads(document: Exposition, place: int) -> Span:
     """The load at the moment of the scrape."""
     return Span(
-        running=_sum(document, "num_running_reqs"),
+        running=positive(_sum(document, "num_running_reqs")),
         waiting=_sum(document, "num_queue_reqs"),
         tokens_per_s=positive(_sum(document, "gen_throughput")),
         line=place,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import counts, first, mapping, mappings, positive
-from specplan.dialects.sglang.deployment import longest_draft, said
+from specplan.dialects.sglang.deployment import longest_draft, rate_of, said
 from specplan.dialects.sglang.starting import GIB
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
-_MEMORY: Final = {"weight": "weights_bytes", "kvcache": "pool_bytes", "graph": "graphs_bytes"}
+_MEMORY: Final = {"weight": "weights_bytes", "kvcache": "pool_bytes", "graph": "graph_bytes"}
 _ACCEPTED: Final = ("spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num")
 _PROPOSED: Final = ("spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num")
 _HISTOGRAMS: Final = ("spec_correct_drafts_histogram", "spec_accept_histogram")
@@ -48,7 +48,7 @@ class ServerInfo:
             yield Told(facts=facts, line=place)
         if len(states) > 1:
             yield Noted(trap="data-parallel", line=place)
-        self._last = list(_averages(states, longest_draft(options), place))
+        self._last = list(_averages(states, options, place))
         if not self._last:
             yield Noted(
                 warning="avg_spec_accept_length is null: nothing was drafted yet, or a router "
@@ -71,13 +71,16 @@ class ServerInfo:
         )
 
 
-def _averages(states: list[Mapping[str, object]], k: int | None, place: int) -> Iterator[Span]:
+def _averages(
+    states: list[Mapping[str, object]], options: Mapping[str, object], place: int
+) -> Iterator[Span]:
     for rank, state in enumerate(states):
         tau = first(state, "avg_spec_accept_length")
         if tau is not None and tau >= 1:
             yield Span(
                 tau=tau,
-                k=k,
+                rate=rate_of(tau, options),
+                k=longest_draft(options),
                 tokens_per_s=positive(first(state, "last_gen_throughput")),
                 group=f"DP{rank}" if len(states) > 1 else "",
                 line=place,
@@ -90,7 +93,7 @@ def _memory(state: Mapping[str, object]) -> dict[str, Scalar]:
     for theirs, ours in _MEMORY.items():
         value = first(usage, theirs)
         if value is not None:
-            facts[ours] = value * GIB
+            facts[ours] = round(value * GIB)
     tokens = first(usage, "token_capacity")
     if tokens is not None:
         facts["pool_tokens"] = int(tokens)

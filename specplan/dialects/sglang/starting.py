@@ -62,7 +62,7 @@ def _facts(line: str, parts: dict[str, int]) -> dict[str, Scalar]:
         facts[f"{whose}pool_tokens"] = written_whole(match[1])
         facts[f"{whose}pool_bytes"] = sum(_bytes(size) or 0.0 for size in match.groups()[1:])
     elif match := _GRAPHS.search(line):
-        facts[f"{'draft_' if match[1] else ''}graphs_bytes"] = _bytes(match[2])
+        facts[f"{'draft_' if match[1] else ''}graph_bytes"] = _bytes(match[2])
     elif "max_total_num_tokens=" in line:
         facts = {_POOL_NAMES[m[1]]: written_whole(m[2]) for m in _POOL.finditer(line)}
     return {name: value for name, value in facts.items() if value is not None}
@@ -75,7 +75,7 @@ def _whose(kind: str, parts: dict[str, int]) -> str:
 
 def _bytes(gib: str | None) -> float | None:
     value = written(gib)
-    return None if value is None else value * GIB
+    return None if value is None else float(round(value * GIB))
 
 
 def _value(word: str) -> object:
