@@ -35,6 +35,9 @@ _PER_POS: Final = re.compile(r"acc per pos = \(([\d., ]*)\)", re.ASCII)
 _ROUND: Final = re.compile(
     r"accepted\s+(\d+)/\s*(\d+) draft tokens(, new n_tokens)?( ?\(restore checkpoint\))?", re.ASCII
 )
+_BUSY: Final = re.compile(
+    r"\| processing task|stop processing: n_(?:tokens|past) = (\d+)", re.ASCII
+)
 _AGAIN: Final = (
     "drafts were verified again from a checkpoint, cut to what was kept: the rate of requests is "
     "then 1, and no acceptance; counted from the totals of drafts instead"
@@ -57,6 +60,8 @@ class Log:
         "acc per pos",
         "accepted ",
         "#calls",
+        "processing task",
+        "stop processing",
         *starting.MARKS,
         *read_example.MARKS,
     )
@@ -68,28 +73,28 @@ class Log:
         self._rounds: dict[str, Rounds] = {}  # of each slot, where single rounds are printed
         self._last_round: dict[str, tuple[int, int, str]] = {}
         self._slots: set[str] = set()
+        self._busy: dict[str, bool] = {}  # slots that run, and whether others ran beside them
         self._noted: set[str] = set()
         self._generation = ""
         self._example = read_example.Example()
 
     def read(self, line: str, place: int) -> Iterable[Found]:
         """A line of a request, of totals, or of those while the server starts."""
-        if "draft acceptance" in line and (match := _DRAFTS.search(line)):
-            return self._drafts(match, line, place)
+        for mark, pattern, reads in (
+            ("draft acceptance", _DRAFTS, self._drafts),
+            ("draft tokens", _ROUND, self._round),
+            ("eval time =", _TIME, self._time),
+            ("acc per pos", _PER_POS, self._positions),
+            ("processing", _BUSY, self._slots_in_use),
+        ):
+            if mark in line and (match := pattern.search(line)):
+                yield Noted()
+                yield from reads(match, line, place)
+                return
         if "#calls" in line and (found := sums(line)):
-            return self._statistics(*found, place)
-        if "draft tokens" in line and (match := _ROUND.search(line)):
-            self._round(match, line)
-            return (Noted(),)
-        if "eval time =" in line and (match := _TIME.search(line)):
-            return self._time(match, line, place)
-        if "acc per pos" in line and (match := _PER_POS.search(line)) and self._request:
-            self._request.rates = rates(match[1])
-            return (Noted(),)
-        return (
-            *self._example.read(line, place),
-            *starting.said(line, self._known, place),
-        )
+            yield from self._statistics(*found, place)
+        yield from self._example.read(line, place)
+        yield from starting.said(line, self._known, place)
 
     def finish(self) -> Iterator[Found]:
         """The last request, and rounds of those that did not end."""
@@ -122,7 +127,6 @@ class Log:
         return "1 + accepted / passes, which are tokens less the prompt's own less accepted"
 
     def _drafts(self, match: re.Match[str], line: str, place: int) -> Iterator[Found]:
-        yield Noted()
         request = self._request
         if request is None or request.accepted is not None:
             yield from self._flush()
@@ -149,7 +153,6 @@ class Log:
 
     def _time(self, match: re.Match[str], line: str, place: int) -> Iterator[Found]:
         """The line of a prompt begins a request's, in every generation."""
-        yield Noted()
         request = self._request
         if match[1] or request is None or request.tokens is not None:
             yield from self._flush()
@@ -204,31 +207,53 @@ class Log:
             line=place,
         )
 
-    def _round(self, match: re.Match[str], line: str) -> None:
+    def _positions(self, match: re.Match[str], _line: str, _place: int) -> Iterable[Found]:
+        if self._request:
+            self._request.rates = rates(match[1])
+        return ()
+
+    def _round(self, match: re.Match[str], line: str, _place: int) -> Iterable[Found]:
         """One round. A line may say it again with the new length, and a round that was cut short
         is run again from a checkpoint, with the drafts that are known to be kept.
         """
         accepted, drafted = written_whole(match[1]), written_whole(match[2])
         slot = _slot(line)
         if accepted is None or drafted is None or not 0 <= accepted <= drafted <= MAX_POSITIONS:
-            return
+            return ()
         tail = "again" if match[3] else "restored" if match[4] else ""
         before = self._last_round.get(slot)
         self._last_round[slot] = (accepted, drafted, tail)
         if drafted == 0:
-            return
+            return ()
         if before and tail == "again" and before == (accepted, drafted, ""):
-            return
+            return ()
         if before and before[2] == "restored" and drafted == before[0] == accepted:
-            return
+            return ()
         self._rounds.setdefault(slot, Rounds()).add(accepted, drafted)
+        return ()
+
+    def _slots_in_use(self, match: re.Match[str], line: str, _place: int) -> Iterable[Found]:
+        """A slot starts or ends; its length is told after the lines of its request."""
+        slot = _slot(line)
+        if match[1] is None:
+            beside = bool(self._busy.keys() - {slot})
+            self._busy = dict.fromkeys((*self._busy, slot), beside)
+            return ()
+        self._busy.pop(slot, None)
+        request, tokens = self._request, written(match[1])
+        if request and request.slot == slot and tokens:
+            request.context = max(tokens - (request.tokens or 0.0) / 2, 0.0)
+        return ()
 
     def _belongs(self, request: Request, line: str) -> None:
         slot = _slot(line)
         if slot:
             request.slot = slot
             self._slots.add(slot)
-        request.alone = len(self._slots) <= 1
+        if slot in self._busy:
+            request.alone, request.running = not self._busy[slot], float(len(self._busy))
+        else:
+            request.alone = len(self._slots) <= 1 and not self._busy
 
     def _flush(self) -> Iterator[Found]:
         request, self._request = self._request, None

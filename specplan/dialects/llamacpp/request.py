@@ -62,6 +62,8 @@ class Request:
     counted: bool = False
     draft_s: float = 0.0
     alone: bool = True  # no other slot was seen to run
+    running: float | None = None  # slots that ran at its end
+    context: float | None = None
 
     @property
     def passes(self) -> float | None:
@@ -109,6 +111,8 @@ class Request:
             stated=(("rate", self.ratio, 5e-6),) if own and self.ratio is not None else (),
             k=len(self.rates) or k,
             weight=self.passes or 1.0,
+            running=self.running,
+            context=self.context,
             tokens_per_s=self._speed(),
             duration_s=self.seconds,
             tokens=self.tokens,
