@@ -37,13 +37,12 @@ class Timings:
         build = document.get("system_fingerprint")
         if isinstance(build, str) and build[:1] == "b" and build[1:2].isdigit():
             self._build = build.partition("-")[0]
-        stream = _stream(document)
-        if self._held is not None and self._held[0] != stream:
+        stream, ended = _stream(document)
+        if self._held is not None and (stream is None or self._held[0] != stream):
             yield from self._flush()
-        if stream is None:
-            yield from self._request(timings, place)
-        else:
-            self._held = (stream, timings, place)
+        self._held = (stream, timings, place)
+        if ended:
+            yield from self._flush()
 
     def finish(self) -> Iterator[Found]:
         """The last stream."""
@@ -101,10 +100,10 @@ def _timings(document: object) -> Mapping[str, object]:
     return found if "predicted_n" in found and "predicted_ms" in found else {}
 
 
-def _stream(document: Mapping[str, object]) -> object:
-    """What chunks of one stream share; None where the response is whole."""
+def _stream(document: Mapping[str, object]) -> tuple[object, bool]:
+    """What chunks of one stream share, None where the response is whole; and whether it ends."""
     if document.get("object") == "chat.completion.chunk":
-        return str(document.get("id"))
-    if "stop" in document and "index" in document and "content" in document:  # /completion
-        return f"{document.get('id_slot')} {document['index']}" if not document["stop"] else None
-    return None
+        return str(document.get("id")), False
+    if "stop" in document and "index" in document:  # /completion
+        return f"{document.get('id_slot')} {document['index']}", bool(document["stop"])
+    return None, True
