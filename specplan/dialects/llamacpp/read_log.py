@@ -20,6 +20,7 @@ from specplan.dialects.figures import MAX_POSITIONS, written, written_whole
 from specplan.dialects.llamacpp import read_example, starting
 from specplan.dialects.llamacpp.request import Request, Rounds
 from specplan.dialects.llamacpp.statistics import Sums, rates, sums
+from specplan.dialects.llamacpp.totals import Totals
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span
 
@@ -55,6 +56,7 @@ class Log:
 
     format: ClassVar[str] = "llamacpp-log"
     marks: ClassVar[tuple[str, ...]] = (
+        "print_timing:",
         "eval time =",
         "draft acceptance",
         "acc per pos",
@@ -69,9 +71,10 @@ class Log:
     def __init__(self) -> None:
         self._known: dict[str, Scalar] = {}
         self._request: Request | None = None
-        self._totals: dict[str, Sums] = {}
+        self._totals = Totals()
         self._rounds: dict[str, Rounds] = {}  # of each slot, where single rounds are printed
         self._last_round: dict[str, tuple[int, int, str]] = {}
+        self._lead = ""
         self._slots: set[str] = set()
         self._busy: dict[str, bool] = {}  # slots that run, and whether others ran beside them
         self._noted: set[str] = set()
@@ -91,6 +94,9 @@ class Log:
                 yield Noted()
                 yield from reads(match, line, place)
                 return
+        if "print_timing:" in line:  # the oldest name a slot before the lines of its request
+            self._lead = _slot(line)
+            yield Noted()
         if "#calls" in line and (found := sums(line)):
             yield from self._statistics(*found, place)
         yield from self._example.read(line, place)
@@ -106,7 +112,7 @@ class Log:
     def origin(self) -> Origin:
         """The builds that print so."""
         definitions = dict(read_example.DEFINITIONS) if self._example.found else {}
-        if self._generation or self._totals or self._last_round:
+        if self._generation or self._totals.seen or self._last_round:
             definitions["acceptance_rate"] = "accepted / generated draft tokens"
             definitions["tokens_per_round"] = self._tau()
         build = self._known.get("version")
@@ -120,7 +126,7 @@ class Log:
     def _tau(self) -> str:
         if self._last_round:
             return "1 + accepted / rounds, counted round by round"
-        if self._totals:
+        if self._totals.seen:
             return "1 + #acc tokens / accept calls of the process"
         if self._generation in {"b", "c"}:
             return "mean len: 1 + accepted / verify steps"
@@ -165,12 +171,10 @@ class Log:
 
     def _statistics(self, kind: str, now: Sums, place: int) -> Iterator[Found]:
         """What the totals grew by belongs to the requests that ran, the last one among them."""
-        before = self._totals.get(kind, Sums())
-        self._totals[kind] = now
-        if now.drafts < before.drafts:
-            yield from self._note("counter-reset", place)
-        grown = now.since(before)
         request = self._request
+        grown, fell = self._totals.growth(kind, now, request)
+        if fell:
+            yield from self._note("counter-reset", place)
         if request is not None:
             request.draft_s += grown.draft_ms / 1e3
         if self._last_round:  # single rounds are printed and counted
@@ -246,7 +250,7 @@ class Log:
         return ()
 
     def _belongs(self, request: Request, line: str) -> None:
-        slot = _slot(line)
+        slot = _slot(line) or self._lead
         if slot:
             request.slot = slot
             self._slots.add(slot)

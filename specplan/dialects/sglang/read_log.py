@@ -32,6 +32,11 @@ CHANGING: Final = "no one num_draft_tokens fits all lines: the length of drafts 
 _STAMP: Final = re.compile(
     r"\[(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,\d]*((?: [A-Z]{2,3}\d{1,5})*)\]", re.ASCII
 )
+_FIELD: Final = re.compile(
+    r"(?<![a-z] )(#running-req|#(?:full )?token|accept (?:len|rate)|cap len|"
+    r"gen throughput \(token/s\)|#queue-req): ([\d.]+)",
+    re.ASCII,
+)
 _FAR: Final = 10.0  # seconds: a longer gap between lines may hold idle time
 _COPIED: Final = ("PP", "TP")  # ranks that run one and the same batch
 
@@ -245,11 +250,6 @@ class Log:
 
 
 def _fields(rest: str) -> dict[str, float]:
-    """The `name: figure` of a batch's line."""
-    found: dict[str, float] = {}
-    for part in rest.split(","):
-        name, colon, value = part.rpartition(": ")
-        figure = written(value.strip()) if colon else None
-        if figure is not None:
-            found[name.strip(" .")] = figure
-    return found
+    """The figures of a batch's line that are of use, by their names."""
+    found = ((match[1], written(match[2])) for match in _FIELD.finditer(rest))
+    return {name: figure for name, figure in found if figure is not None}

@@ -107,6 +107,26 @@ def test_totals_that_fell_began_again():
     assert "counter-reset" in readers.traps(found)
 
 
+@pytest.mark.parametrize("lead", [True, False])
+def test_totals_of_each_slot_of_its_own_are_told_from_those_of_the_process(lead):
+    order = (0, 1, 0, 1, 1)  # 1, 1, 2, 2, 3 requests of the slot
+    text = ""
+    for number, slot in enumerate(order):
+        if lead:  # the oldest: the slot stands alone on a line before
+            text += f"slot print_timing: id {slot:2d} | task 7 | \n" + request("a", None)
+        else:
+            text += request("c", slot)
+        text += statistics(order[: number + 1].count(slot))
+    found, _ = read(text)
+    assert [one.drafts for one in readers.counted(found)] == [13] * 5
+    assert "counter-reset" not in readers.traps(found)
+
+
+def test_totals_of_the_process_stay_so_whatever_slots_run():
+    text = "".join(request("c", n % 3) + statistics(n + 1) for n in range(5))
+    assert [one.drafts for one in readers.counted(read(text)[0])] == [13] * 5
+
+
 def test_totals_of_the_oldest_have_one_count_of_calls():
     found, _ = read(
         "statistics draft: #calls = 15, #gen drafts = 13, #acc drafts = 12, #gen tokens = 39, "

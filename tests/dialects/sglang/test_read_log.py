@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import readers
 
-from specplan.dialects.sglang.read_log import CHAIN, Log
 from specplan.dialects.sglang.deployment import TREE
+from specplan.dialects.sglang.read_log import CHAIN, Log
 
 ARGS = (
     "[2026-05-06 06:11:13] server_args=ServerArgs(model_path='meta-llama/Llama-3.1-8B-Instruct', "
