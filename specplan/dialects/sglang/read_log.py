@@ -4,24 +4,25 @@ while it starts.
     [2025-01-02 10:27:57 TP0] Decode batch. #running-req: 1, #token: 186, token usage: 0.00,
     accept len: 1.95, accept rate: 0.49, cuda graph: True, gen throughput (token/s): 178.86, ...
 
-An accept length is a mean without its count: the rounds behind it are worked out from the interval
-and the batch, within what throughput and timestamps, where there are any, leave open.
+An accept length is a mean without its count: the rounds behind it are worked out from the batch
+and the interval, which the server's options say, or throughput and timestamps.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import first, positive, written
+from specplan.dialects.sglang.clock import Clock
 from specplan.dialects.sglang.deployment import is_tree, longest_draft, said
 from specplan.dialects.sglang.rate import DraftTokens, Meaning
 from specplan.dialects.sglang.starting import BATCH, memory, server_args
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
-INTERVAL: Final = 40.0  # --decode-log-interval, unless the server says otherwise
 HALF: Final = 0.005  # of what is printed with two decimals
 CHAIN: Final = (
     "k is taken as num_draft_tokens - 1, which holds for a chain; with --speculative-eagle-topk "
@@ -37,7 +38,6 @@ _FIELD: Final = re.compile(
     r"gen throughput \(token/s\)|#queue-req): ([\d.]+)",
     re.ASCII,
 )
-_FAR: Final = 10.0  # seconds: a longer gap between lines may hold idle time
 _COPIED: Final = ("PP", "TP")  # ranks that run one and the same batch
 
 
@@ -59,7 +59,7 @@ class Log:
         self._tokens = DraftTokens()
         self._told_tokens = False
         self._heard: dict[str, str] = {}  # by data-parallel rank, the one rank that is counted
-        self._times: dict[str, float] = {}  # when each group printed last
+        self._clock = Clock()
         self._parts: dict[str, int] = {}  # lines of each kind about memory: target, then draft
         self._noted: set[str] = set()
         self._lengths = self._rates = self._caps = 0
@@ -76,7 +76,8 @@ class Log:
         return memory(line, self._ranks(line)[1], self._parts, place)
 
     def finish(self) -> Iterator[Found]:
-        """The length of drafts, where only the figures tell it."""
+        """Lines that waited, and the length of drafts where only the figures tell it."""
+        yield from map(self._whole, self._clock.end())
         tokens = self._draft_tokens()
         if tokens is not None and not self._told_tokens:
             yield Told(facts={"draft_tokens": tokens, "k": tokens - 1})
@@ -97,10 +98,11 @@ class Log:
         )
 
     def _started(self, options: Mapping[str, object], place: int) -> Iterator[Found]:
+        yield from map(self._whole, self._clock.end())
+        self._clock = Clock(positive(first(options, "decode_log_interval")))
         self._options = options
         self._options_k = longest_draft(options)
         self._parts.clear()
-        self._times.clear()
         tokens = first(options, "speculative_num_draft_tokens")
         self._told_tokens = bool(tokens)
         self._tokens = DraftTokens.known(int(tokens)) if tokens else DraftTokens()
@@ -121,16 +123,11 @@ class Log:
         running, speed = values.get("#running-req"), values.get("gen throughput (token/s)")
         if running is None and speed is None:
             return
-        gap = self._gap(group, stamp)
         tokens = values.get("#token", values.get("#full token"))
         tau = length if length is not None and length >= 1 else None
-        k = self._k()
-        yield Span(
+        span = Span(
             tau=tau,
-            rate=(tau - 1) / k if tau and k and not is_tree(self._options) else None,
-            weight=self._rounds(running, speed, length or 1.0, gap),
             stated=self._stated(values),
-            k=k,
             running=running,
             waiting=values.get("#queue-req"),
             tokens_per_s=speed,
@@ -138,6 +135,7 @@ class Log:
             group=group,
             line=place,
         )
+        yield from map(self._whole, self._clock.take(span, stamp))
 
     def _length(self, values: Mapping[str, float], rest: str, place: int) -> Iterator[Found]:
         self._lengths += 1
@@ -158,28 +156,12 @@ class Log:
             return ()
         return (("rate", rate, HALF),)
 
-    def _rounds(
-        self, running: float | None, speed: float | None, length: float, gap: float | None
-    ) -> float:
-        """Rounds behind a line: the interval's steps of the batch, within what the clock allows.
-
-        Between two stamps of whole seconds lie gap +- 1 s, and a round makes `length` tokens.
-        """
-        interval = positive(first(self._options, "decode_log_interval")) or INTERVAL
-        rounds = interval * max(running or 0.0, 1.0)
-        if gap is None or not speed:
-            return rounds
-        rounds = min(rounds, speed * (gap + 1) / length)
-        if gap <= _FAR:
-            rounds = max(rounds, speed * (gap - 1) / length)
-        return max(rounds, 1.0)
-
-    def _gap(self, group: str, stamp: float | None) -> float | None:
-        before = self._times.get(group)
-        if stamp is None:
-            return None
-        self._times[group] = stamp
-        return stamp - before if before is not None and stamp >= before else None
+    def _whole(self, span: Span) -> Span:
+        """A span with what the lines have told of k by now."""
+        k = self._k()
+        if span.k is not None or span.tau is None or k is None:
+            return span
+        return replace(span, k=k, rate=None if is_tree(self._options) else (span.tau - 1) / k)
 
     def _ranks(self, line: str) -> tuple[float | None, str]:
         match = _STAMP.search(line)

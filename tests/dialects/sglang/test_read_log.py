@@ -141,14 +141,25 @@ def test_tensor_ranks_are_batches_of_their_own_under_attention_data_parallelism(
     assert len(readers.spans(read(args(dp=True) + text)[0])) == 2
 
 
-def test_rounds_follow_the_interval_and_the_clock():
-    steady = batch("06:11:23", accept_len="2.00") + batch("06:11:26", accept_len="2.00")
-    # 3 s +- 1 of 200 token/s at 2 a round: 200 to 400 rounds; 40 x 4 = 160 are too few
-    assert [span.weight for span in readers.spans(read(steady)[0])] == [160, 200]
-    often = args(interval=400) + steady
-    assert [span.weight for span in readers.spans(read(often)[0])] == [1600, 400]
-    idle = batch("06:11:23", accept_len="2.00") + batch("06:31:23", accept_len="2.00")
-    assert readers.spans(read(idle)[0])[1].weight == 160  # the gap may be idle time
+def test_rounds_are_the_intervals_steps_of_the_batch():
+    line = batch("06:11:23", accept_len="2.00")
+    assert readers.spans(read(line)[0])[0].weight == 40 * 4
+    assert readers.spans(read(args(interval=100) + line)[0])[0].weight == 100 * 4
+
+
+@pytest.mark.parametrize(("apart", "steps"), [(2, 40), (4, 100)])
+def test_an_interval_that_nobody_says_is_clocked(apart, steps):
+    # 200 token/s at 2 a round, 4 at a time: 25 steps/s
+    text = "".join(
+        batch(f"06:11:{second:02d}", accept_len="2.00") for second in range(0, 60, apart)
+    )
+    spans = readers.spans(read(text)[0])
+    assert [span.weight for span in spans] == pytest.approx([steps * 4] * len(spans))
+
+
+def test_gaps_that_may_be_idle_time_are_not_clocked():
+    text = "".join(batch(f"06:{minute:02d}:00", accept_len="2.00") for minute in range(60))
+    assert {span.weight for span in readers.spans(read(text)[0])} == {160}
 
 
 def test_memory_is_the_targets_first_and_then_the_drafters():
