@@ -19,8 +19,9 @@ def lines(reader: LineReader, text: str) -> list[Found]:
 
 def _lines(reader: LineReader, text: str) -> Iterator[Found]:
     trail = 0
+    marks = [*reader.marks, *getattr(reader, "starts", ()), *getattr(reader, "opening", ())]
     for place, line in enumerate(text.splitlines(), 1):
-        marked = any(mark in line for mark in reader.marks)
+        marked = any(mark in line for mark in marks)
         trail = getattr(reader, "trail", 0) if marked else trail - 1
         if marked or trail > 0:
             yield from reader.read(line, place)

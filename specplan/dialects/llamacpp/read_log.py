@@ -64,9 +64,10 @@ class Log:
         "#calls",
         "processing task",
         "stop processing",
-        *starting.MARKS,
         *read_example.MARKS,
     )
+    starts: ClassVar[tuple[str, ...]] = starting.STARTS
+    opening: ClassVar[tuple[str, ...]] = starting.OPENING
 
     def __init__(self) -> None:
         self._known: dict[str, Scalar] = {}

@@ -10,10 +10,10 @@ from specplan.dialects.figures import written, written_whole
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Told
 
-MARKS: Final = (
+STARTS: Final = ("loading model",)
+OPENING: Final = (
     "speculative implementation",
     " n_max=",
-    "loading model",
     "loading draft model",
     "loaded meta data",
     "n_ctx_slot",

@@ -45,13 +45,9 @@ class Log:
     """Reads a server's log."""
 
     format: ClassVar[str] = "sglang-log"
-    marks: ClassVar[tuple[str, ...]] = (
-        "gen throughput",
-        "server_args=",
-        " mem usage=",
-        "#tokens: ",
-        "max_total_num_tokens=",
-    )
+    marks: ClassVar[tuple[str, ...]] = ("gen throughput",)
+    starts: ClassVar[tuple[str, ...]] = ("server_args=",)
+    opening: ClassVar[tuple[str, ...]] = (" mem usage=", "#tokens: ", "max_total_num_tokens=")
 
     def __init__(self) -> None:
         self._options: Mapping[str, object] = {}

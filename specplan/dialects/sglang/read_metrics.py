@@ -114,6 +114,7 @@ class Metrics(Scraped):
         self, grown: Totals, rounds: float, tokens: float, document: Exposition, place: int
     ) -> Iterator[Found]:
         """A finished request adds its tokens and its rounds; one token is its prompt's own."""
+        yield from self.note("bonus-in", place)
         requests = grown.get("requests")
         if requests is None:
             yield from self.note("prefill-token", place)
