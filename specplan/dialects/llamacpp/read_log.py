@@ -100,6 +100,7 @@ class Log:
             yield Noted()
         if "#calls" in line and (found := sums(line)):
             yield from self._statistics(*found, place)
+            return
         yield from self._example.read(line, place)
         yield from starting.said(line, self._known, place)
 

@@ -16,8 +16,7 @@ NEAR: Final = 1.5  # from the usual interval, clocks of whole seconds do not tel
 
 class Clock:
     """Gives lines their rounds. Without a word of the server's, the first wait until throughput
-    and stamps have told the interval, so that all weigh alike: `speed` x gap / `length` rounds ran
-    between two stamps.
+    and stamps have told the interval, so that all weigh alike.
     """
 
     def __init__(self, stated: float | None = None) -> None:
@@ -26,32 +25,39 @@ class Clock:
         self._times: dict[str, float] = {}  # when each group printed last
         self._seconds = self._rounds = self._batches = 0.0
 
-    def take(self, span: Span, stamp: float | None) -> list[Span]:
-        """The spans whose rounds are known now, this one among them or not yet."""
-        before = self._times.get(span.group)
-        if stamp is not None:
-            self._times[span.group] = stamp
-            if before is not None and 0 <= stamp - before <= FAR and span.tokens_per_s:
-                gap = stamp - before
-                self._seconds += gap
-                self._rounds += span.tokens_per_s * gap / (span.tau or 1.0)
-                self._batches += _batch(span)
+    def rounds(
+        self, group: str, stamp: float | None, running: float | None, a_second: float
+    ) -> float | None:
+        """Rounds behind a line of a group, which made so many a second; None if they will be known
+        only when more lines have come.
+        """
+        before, batch = self._times.get(group), max(running or 0.0, 1.0)
+        if stamp is None:
+            self._steps = self._steps or self._clocked()
+        else:
+            self._times[group] = stamp
+            if self._steps is None and before is not None and 0 <= stamp - before <= FAR:
+                self._seconds += stamp - before
+                self._rounds += a_second * (stamp - before)
+                self._batches += batch
+            if self._seconds >= LONG or len(self._waiting) >= MOST:
+                self._steps = self._steps or self._clocked()
+        return None if self._steps is None else max(self._steps * batch, 1.0)
+
+    def wait(self, span: Span) -> None:
+        """Takes a span whose rounds are not known yet."""
         self._waiting.append(span)
-        enough = self._seconds >= LONG or len(self._waiting) >= MOST
-        return self.end() if self._steps or stamp is None or enough else []
 
     def end(self) -> list[Span]:
-        """All that wait, by what is known of the interval."""
-        self._steps = self._steps or self._clocked()
+        """All that waited, by what is known of the interval."""
         spans, self._waiting = self._waiting, []
-        return [replace(span, weight=max(self._steps * _batch(span), 1.0)) for span in spans]
+        if spans:
+            self._steps = self._steps or self._clocked()
+        steps = self._steps or INTERVAL
+        return [replace(s, weight=max(steps * max(s.running or 0.0, 1.0), 1.0)) for s in spans]
 
     def _clocked(self) -> float:
-        if self._seconds < LONG or not self._batches:
+        if self._seconds < LONG or not self._rounds:
             return INTERVAL
         steps = self._rounds / self._batches
         return INTERVAL if INTERVAL / NEAR < steps < INTERVAL * NEAR else steps
-
-
-def _batch(span: Span) -> float:
-    return max(span.running or 0.0, 1.0)

@@ -121,9 +121,14 @@ class Log:
             return
         tokens = values.get("#token", values.get("#full token"))
         tau = length if length is not None and length >= 1 else None
+        rounds = self._clock.rounds(group, stamp, running, (speed or 0.0) / (tau or 1.0))
+        k = self._k()
         span = Span(
             tau=tau,
+            rate=(tau - 1) / k if tau and k and not is_tree(self._options) else None,
+            weight=rounds or 1.0,
             stated=self._stated(values),
+            k=k,
             running=running,
             waiting=values.get("#queue-req"),
             tokens_per_s=speed,
@@ -131,7 +136,12 @@ class Log:
             group=group,
             line=place,
         )
-        yield from map(self._whole, self._clock.take(span, stamp))
+        if rounds is None:
+            self._clock.wait(span)
+            yield Noted()
+        else:
+            yield from map(self._whole, self._clock.end())
+            yield span
 
     def _length(self, values: Mapping[str, float], rest: str, place: int) -> Iterator[Found]:
         self._lengths += 1
