@@ -1,0 +1,179 @@
+"""One span's figures, completed from each other, and what in them contradicts itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from specplan.domain.acceptance import MOST_POSITIONS
+from specplan.domain.capture import Span
+
+_SLACK = 1e-6
+_RATE_ROUNDING = 0.001  # share of the rounds that per-position counts made of rates may be off
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a span counts. `length` is how long every draft was, if all were equally long;
+    `rejections` the rounds that ended in a rejection, if they can be counted. Without `drafts`
+    there is only `tau`, a mean of `weight` rounds.
+    """
+
+    drafts: float | None
+    drafted: float | None
+    accepted: float | None
+    at: tuple[float, ...]
+    length: int | None
+    rejections: float | None
+    tau: float | None
+    weight: float
+    derived: bool  # whether the number of rounds was worked out from other figures
+
+
+def counts_of(span: Span, k: int | None) -> Counts:
+    """The counts of a span whose drafts were allowed `k` tokens, if anybody said so."""
+    at, drafts, drafted, accepted = _given(span)
+    k = span.k or k
+    derived = drafts is None and accepted is not None
+    if derived:
+        drafts = _rounds(span, drafted, accepted, k)
+    length = _length(drafts, drafted, at, k)
+    return Counts(
+        drafts=drafts,
+        drafted=drafts * length if drafted is None and drafts and length else drafted,
+        accepted=accepted,
+        at=at,
+        length=length,
+        rejections=_rejections(span, drafts, drafted, accepted, at, length),
+        tau=span.tau if drafts is None else None,
+        weight=span.weight,
+        derived=derived and drafts is not None,
+    )
+
+
+def _given(
+    span: Span,
+) -> tuple[tuple[float, ...], float | None, float | None, float | None]:
+    """Positions, drafts, drafted and accepted, as they are stated or follow at once."""
+    at, drafts, drafted, accepted = span.at_position, span.drafts, span.drafted, span.accepted
+    if span.histogram:
+        tails = [sum(span.histogram[i:]) for i in range(len(span.histogram))]
+        at = at or tuple(tails[1:])
+        drafts = tails[0] if drafts is None else drafts
+    if span.drafted_at:
+        drafts = span.drafted_at[0] if drafts is None else drafts
+        drafted = sum(span.drafted_at) if drafted is None else drafted
+    if at and accepted is None:
+        accepted = sum(at)
+    return at[:MOST_POSITIONS], drafts, drafted, accepted
+
+
+def _rounds(
+    span: Span, drafted: float | None, accepted: float | None, k: int | None
+) -> float | None:
+    """The rounds of a span that does not count them: from the mean where one is given, else as if
+    every draft had been k tokens long.
+    """
+    if span.tau is not None and accepted and span.tau > 1:
+        return accepted / (span.tau - 1)
+    return drafted / k if drafted is not None and k else None
+
+
+def _length(
+    drafts: float | None, drafted: float | None, at: tuple[float, ...], k: int | None
+) -> int | None:
+    """The length of all drafts where they were equally long."""
+    if not drafts:
+        return None
+    if drafted is None:
+        return len(at) or k
+    length = round(drafted / drafts)
+    even = abs(drafted - drafts * length) <= 0.5 + _SLACK * drafted
+    return length if length and even and not any(at[length:]) else None
+
+
+def _rejections(
+    span: Span,
+    drafts: float | None,
+    drafted: float | None,
+    accepted: float | None,
+    at: tuple[float, ...],
+    length: int | None,
+) -> float | None:
+    """Rounds that did not keep all that was drafted; None where they cannot be counted."""
+    if not drafts or accepted is None:
+        return None
+    if drafted is not None and drafted <= accepted:
+        return 0.0
+    if length and len(at) >= length:
+        return drafts - at[length - 1]
+    if length == 1:
+        return drafts - accepted
+    if span.drafted_at and len(at) >= len(span.drafted_at):
+        return _tested(drafts, span.drafted_at, at) - accepted
+    return None
+
+
+def _tested(drafts: float, drafted_at: tuple[float, ...], at: tuple[float, ...]) -> float:
+    """Drafts verified with all before them kept, as if length and acceptance had no connection."""
+    total, kept, wide = 0.0, drafts, drafts
+    for drafted, accepted in zip(drafted_at, at, strict=False):
+        if wide <= 0:
+            break
+        total += max(kept * drafted / wide, accepted)
+        kept, wide = accepted, drafted
+    return total
+
+
+def impossible(counts: Counts) -> str:
+    """What cannot be in a span's counts, with both values; nothing if all can."""
+    figures = (counts.drafts, counts.drafted, counts.accepted, counts.tau, counts.weight)
+    for value in (*figures, *counts.at):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            return f"a count of {value:g}"
+    if counts.drafted is not None and counts.accepted is not None:
+        if counts.accepted > counts.drafted * (1 + _SLACK):
+            return f"{counts.accepted:,g} accepted of {counts.drafted:,g} drafted"
+    before, place = counts.drafts, 0
+    for place, kept in enumerate(counts.at):
+        if before is not None and kept > before * (1 + _SLACK) + _SLACK:
+            first = f"position {place - 1} in {before:,g}" if place else f"{before:,g} drafts"
+            return f"position {place} kept in {kept:,g} rounds, {first}"
+        before = kept
+    return ""
+
+
+def contradictions(span: Span, counts: Counts) -> Iterator[str]:
+    """What a span states beside its counts and they do not bear out, both values named."""
+    computed = _computed(counts)
+    for name, value, half in span.stated:
+        ours = computed.get(name)
+        if ours is None or not math.isfinite(value):
+            continue
+        if abs(value - ours) > half * (1 + _SLACK) + _SLACK * max(1.0, abs(ours)):
+            yield f"{_CALLED.get(name, name)} is stated as {value:g}, its counts give {ours:.4g}"
+    tau = counts.tau if counts.tau is not None else computed.get("tau")
+    most = span.k or counts.length
+    if tau is not None and most and tau > most + 1 + 0.01:
+        yield f"{tau:.4g} tokens a round at k = {most}: at most {most + 1} can be"
+    if counts.at and counts.accepted is not None and counts.drafts:
+        total = sum(counts.at)
+        slack = len(counts.at) * (1 + _RATE_ROUNDING * counts.drafts)
+        if abs(total - counts.accepted) > slack:
+            yield f"{counts.accepted:,g} accepted, by position {total:,g}"
+
+
+def _computed(counts: Counts) -> dict[str, float]:
+    found = {"drafts": counts.drafts, "drafted": counts.drafted, "accepted": counts.accepted}
+    if counts.drafts:
+        if counts.accepted is not None:
+            found["tau"] = 1 + counts.accepted / counts.drafts
+        for place, kept in enumerate(counts.at):
+            found[f"at:{place}"] = kept / counts.drafts
+    if counts.drafted and counts.accepted is not None:
+        found["rate"] = counts.accepted / counts.drafted
+    return {name: value for name, value in found.items() if value is not None}
+
+
+_CALLED = {"tau": "the mean length", "rate": "the acceptance rate"}
