@@ -10,6 +10,7 @@ from specplan.domain.acceptance import MOST_POSITIONS
 from specplan.domain.capture import Span
 
 _SLACK = 1e-6
+_ROUNDED = 0.003  # share that rounds worked out from a mean of two decimals may be off
 _RATE_ROUNDING = 0.001  # share of the rounds that per-position counts made of rates may be off
 
 
@@ -38,7 +39,9 @@ def counts_of(span: Span, k: int | None) -> Counts:
     derived = drafts is None and accepted is not None
     if derived:
         drafts = _rounds(span, drafted, accepted, k)
-    length = _length(drafts, drafted, at, k)
+    length = _length(drafts, drafted, at, k, _ROUNDED if derived and span.tau else 0.0)
+    if derived and length and drafted:
+        drafts = drafted / length
     return Counts(
         drafts=drafts,
         drafted=drafts * length if drafted is None and drafts and length else drafted,
@@ -81,15 +84,19 @@ def _rounds(
 
 
 def _length(
-    drafts: float | None, drafted: float | None, at: tuple[float, ...], k: int | None
+    drafts: float | None,
+    drafted: float | None,
+    at: tuple[float, ...],
+    k: int | None,
+    rounded: float,
 ) -> int | None:
-    """The length of all drafts where they were equally long."""
+    """The length of all drafts where they were equally long, as far as a share `rounded` tells."""
     if not drafts:
         return None
     if drafted is None:
         return len(at) or k
     length = round(drafted / drafts)
-    even = abs(drafted - drafts * length) <= 0.5 + _SLACK * drafted
+    even = abs(drafted - drafts * length) <= 0.5 + (_SLACK + rounded) * drafted
     return length if length and even and not any(at[length:]) else None
 
 
@@ -132,10 +139,10 @@ def impossible(counts: Counts) -> str:
     for value in (*figures, *counts.at):
         if value is not None and not (math.isfinite(value) and value >= 0):
             return f"a count of {value:g}"
-    if counts.drafted is not None and counts.accepted is not None:
-        if counts.accepted > counts.drafted * (1 + _SLACK):
-            return f"{counts.accepted:,g} accepted of {counts.drafted:,g} drafted"
-    before, place = counts.drafts, 0
+    drafted, accepted = counts.drafted, counts.accepted
+    if None not in {drafted, accepted} and (accepted or 0) > (drafted or 0) * (1 + _SLACK):
+        return f"{accepted:,g} accepted of {drafted:,g} drafted"
+    before = counts.drafts
     for place, kept in enumerate(counts.at):
         if before is not None and kept > before * (1 + _SLACK) + _SLACK:
             first = f"position {place - 1} in {before:,g}" if place else f"{before:,g} drafts"
