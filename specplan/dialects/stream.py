@@ -33,13 +33,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MESSAGES: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 
 
-def read(source: str, moved: Moved | None = None) -> Stream:
+def read(source: str, moved: Moved | None = None, *later: str) -> Stream:
     """What a file, or standard input for `-`, holds; `moved` is told of bytes as they are read.
+    Sources `later` are taken for what comes behind it, such as later scrapes of the same server.
 
     Nothing is opened before the stream is iterated over; then a source that cannot be read, or
     begins as JSON and is none, is an InputError. A stream is iterated over once.
     """
-    return Stream(source, moved)
+    return Stream(source, moved, *later)
 
 
 class Stream:
@@ -49,12 +50,13 @@ class Stream:
     those too long; `ours` holds our own answers, found in place of an engine's words.
     """
 
-    def __init__(self, source: str, moved: Moved | None = None) -> None:
+    def __init__(self, source: str, moved: Moved | None = None, *later: str) -> None:
         self.source = source
         self.lines = self.unread = self.cut = 0
         self.ours: list[Mapping[str, object]] = []
         self.spans: dict[str, int] = {}
         self._bytes = Bytes(source, moved)
+        self._later = tuple(Bytes(one, moved) for one in later)
         self.size = self._bytes.size()
         self._line_readers = formats.line_readers()
         self._document_readers = formats.document_readers()
@@ -75,8 +77,13 @@ class Stream:
 
     @property
     def sha256(self) -> str:
-        """Of the bytes as they are stored, in hex."""
+        """Of the bytes of the first source as they are stored, in hex."""
         return self._bytes.sha256.hexdigest()
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The same of every source."""
+        return tuple(one.sha256.hexdigest() for one in (self._bytes, *self._later))
 
     @property
     def ended_early(self) -> bool:
@@ -107,7 +114,9 @@ class Stream:
         return [*self._line_readers, *self._document_readers]
 
     def _all(self) -> Iterator[tuple[str, Found]]:
-        blocks = Blocks(self._bytes.chunks())
+        later = ((b"\n", *one.chunks()) for one in self._later)
+        chunks = itertools.chain(self._bytes.chunks(), itertools.chain.from_iterable(later))
+        blocks = Blocks(chunks)
         rest = iter(blocks)
         first = next(rest, b"")
         rest = itertools.chain((first,), rest)

@@ -17,7 +17,7 @@ from specplan.physics.counters.figures import Figures, figures_of
 from specplan.physics.counters.loads import Loads
 from specplan.physics.counters.pools import SHORT, Pools
 from specplan.physics.counters.seen import Watched
-from specplan.physics.counters.spans import Counts, contradictions, counts_of, impossible
+from specplan.physics.counters.spans import Counts, counts_of, judged
 
 MOST_NAMED = 5  # contradictions and warnings of one kind that are told one by one
 _WATCHED = ("running", "waiting", "tokens_per_s", "step_s", "context")
@@ -80,14 +80,12 @@ class Fold:
         k = self._asked_k or span.k or self.k
         if span.k and self._asked_k is None:
             self.k = max(self.k or 0, span.k) if "k" not in self.told else self.k
-        counts = counts_of(span, k)
-        wrong = impossible(counts)
-        if wrong:
+        counts, said = judged(span, counts_of(span, k))
+        for each in said:
+            self._contradict(each if counts else f"{each}: left out", span.line)
+        if counts is None:
             self.left_out += 1
-            self._contradict(f"{wrong}: left out", span.line)
             return
-        for said in contradictions(span, counts):
-            self._contradict(said, span.line)
         self.spans += 1
         weight = counts.drafts if counts.drafts is not None else counts.weight
         for name, watched in self.watched.items():

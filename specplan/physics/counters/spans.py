@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from specplan.domain.acceptance import MOST_POSITIONS
 from specplan.domain.capture import Span
 
 _SLACK = 1e-6
 _ROUNDED = 0.003  # share that rounds worked out from a mean of two decimals may be off
+_TAU_ROUNDING = 0.01
 _RATE_ROUNDING = 0.001  # share of the rounds that per-position counts made of rates may be off
 
 
@@ -133,8 +134,24 @@ def _tested(drafts: float, drafted_at: tuple[float, ...], at: tuple[float, ...])
     return total
 
 
-def impossible(counts: Counts) -> str:
-    """What cannot be in a span's counts, with both values; nothing if all can."""
+def judged(span: Span, counts: Counts) -> tuple[Counts | None, list[str]]:
+    """The counts that can be believed, None for none of them, and what contradicts itself in a
+    span, both values named. Positions that do not fit the counts are left out of them.
+    """
+    wrong = _impossible(counts)
+    if wrong:
+        return None, [wrong]
+    said = list(_stated(span, counts))
+    misplaced = _misplaced(span, counts)
+    if not misplaced:
+        return counts, said
+    bare = replace(span, at_position=(), histogram=(), drafted_at=())
+    kept = replace(bare, drafts=counts.drafts, drafted=counts.drafted, accepted=counts.accepted)
+    return counts_of(kept, span.k), [*said, misplaced]
+
+
+def _impossible(counts: Counts) -> str:
+    """What cannot be in a span's counts; nothing if all can."""
     figures = (counts.drafts, counts.drafted, counts.accepted, counts.tau, counts.weight)
     for value in (*figures, *counts.at):
         if value is not None and not (math.isfinite(value) and value >= 0):
@@ -142,17 +159,29 @@ def impossible(counts: Counts) -> str:
     drafted, accepted = counts.drafted, counts.accepted
     if None not in {drafted, accepted} and (accepted or 0) > (drafted or 0) * (1 + _SLACK):
         return f"{accepted:,g} accepted of {drafted:,g} drafted"
-    before = counts.drafts
-    for place, kept in enumerate(counts.at):
-        if before is not None and kept > before * (1 + _SLACK) + _SLACK:
-            first = f"position {place - 1} in {before:,g}" if place else f"{before:,g} drafts"
-            return f"position {place} kept in {kept:,g} rounds, {first}"
-        before = kept
     return ""
 
 
-def contradictions(span: Span, counts: Counts) -> Iterator[str]:
-    """What a span states beside its counts and they do not bear out, both values named."""
+def _misplaced(span: Span, counts: Counts) -> str:
+    """What cannot be in the counts by position, or does not add up to the others."""
+    before = counts.drafts
+    for place, kept in enumerate(counts.at):
+        if before is not None and kept > before * (1 + _SLACK) + _SLACK:
+            first = f"position {place} in {before:,g}" if place else f"of {before:,g}"
+            return f"position {place + 1} is kept in {kept:,g} rounds, {first}"
+        before = kept
+    rounds = sum(span.histogram)
+    if span.histogram and counts.drafts is not None and abs(rounds - counts.drafts) > 0.5:
+        return f"the histogram has {rounds:,g} rounds, the counts {counts.drafts:,g}"
+    if counts.at and counts.accepted is not None and counts.drafts:
+        total = sum(counts.at)
+        if abs(total - counts.accepted) > len(counts.at) * (1 + _RATE_ROUNDING * counts.drafts):
+            return f"{counts.accepted:,g} accepted, by position {total:,g}"
+    return ""
+
+
+def _stated(span: Span, counts: Counts) -> Iterator[str]:
+    """What a span states beside its counts and they do not bear out."""
     computed = _computed(counts)
     for name, value, half in span.stated:
         ours = computed.get(name)
@@ -162,13 +191,8 @@ def contradictions(span: Span, counts: Counts) -> Iterator[str]:
             yield f"{_CALLED.get(name, name)} is stated as {value:g}, its counts give {ours:.4g}"
     tau = counts.tau if counts.tau is not None else computed.get("tau")
     most = span.k or counts.length
-    if tau is not None and most and tau > most + 1 + 0.01:
+    if tau is not None and most and tau > most + 1 + _TAU_ROUNDING:
         yield f"{tau:.4g} tokens a round at k = {most}: at most {most + 1} can be"
-    if counts.at and counts.accepted is not None and counts.drafts:
-        total = sum(counts.at)
-        slack = len(counts.at) * (1 + _RATE_ROUNDING * counts.drafts)
-        if abs(total - counts.accepted) > slack:
-            yield f"{counts.accepted:,g} accepted, by position {total:,g}"
 
 
 def _computed(counts: Counts) -> dict[str, float]:
