@@ -12,9 +12,10 @@ from specplan.dialects import scrapes, stream
 from specplan.dialects.unpacking import STDIN, Bytes
 from specplan.domain.capture import Capture, Origin, Told
 from specplan.domain.scenario import Input
-from specplan.errors import InputError, Refused, UsageError
+from specplan.errors import InputError, UsageError
 from specplan.opening import exists, place
 from specplan.physics.counters.fold import Fold
+from specplan.questions.acceptance import refuse_empty
 from specplan.questions.captured import capture_of
 
 MOST: Final = 2  # captures that are compared
@@ -36,7 +37,7 @@ class Held:
         """What an answer rests on: `name`, and numbers behind it from the second file on."""
         return {
             name if not number else f"{name}_{number + 1}": Input(
-                value=file, origin=str(place(Path(file))), sha256=sha256 or None
+                value=file, origin=f"{place(Path(file))} (flag)", sha256=sha256 or None
             )
             for number, (file, sha256) in enumerate(self.files)
         }
@@ -64,7 +65,7 @@ def grouped(sources: Sequence[str], *, together: bool, each: bool) -> list[tuple
         raise UsageError("--together and --each exclude each other", hint="leave one out")
     if together:
         return [tuple(sources)]
-    alone = [(source,) for source in sources]
+    alone: list[tuple[str, ...]] = [(source,) for source in sources]
     scraped = not each and len(sources) > 1 and all(map(is_scrape, sources))
     if scraped and len(sources) in {2, 3}:
         return [tuple(sources)]
@@ -205,7 +206,5 @@ def _capture(
 def one_capture(source: str) -> Held:
     """The capture in a file that stands for an acceptance; refuses one of no drafts."""
     (held,) = captures((source,))
-    if held.capture.tokens_per_round is None and held.capture.alpha is None:
-        if held.capture.drafts == 0 and held.capture.acceptance_rate is None:
-            raise Refused("no drafts in it", where=place(Path(source)))
+    refuse_empty(held.capture)
     return held

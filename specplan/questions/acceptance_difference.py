@@ -141,19 +141,18 @@ def acceptance_difference(
 
 def _lines(first: Capture, second: Capture) -> Iterator[_Line]:
     """The figures that both have."""
+    pairs = [("alpha", _alpha(first), _alpha(second))]
     if first.k == second.k:
-        yield _line("tokens_per_round", _tau(first), _tau(second))
-    yield _line("alpha", _alpha(first), _alpha(second))
-    a, b = first.acceptance_rate, second.acceptance_rate
-    if a is not None and b is not None:
-        yield _Line("rate", a, b, None)
+        pairs.insert(0, ("tokens_per_round", _tau(first), _tau(second)))
     for place, each in enumerate(zip(_positions(first), _positions(second), strict=False)):
-        yield _line(f"position {place + 1}", *each)
-
-
-def _line(name: str, a: Interval | None, b: Interval | None) -> _Line:
-    found = difference(a, b) if a and b else None
-    return _Line(name, a.value if a else None, b.value if b else None, found)
+        pairs.append((f"position {place + 1}", *each))
+    tests = sum(a is not None and b is not None for _, a, b in pairs)
+    rates = first.acceptance_rate, second.acceptance_rate
+    for name, a, b in pairs:
+        found = difference(a, b, tests) if a and b else None
+        yield _Line(name, a.value if a else None, b.value if b else None, found)
+        if name == "alpha" and None not in rates:
+            yield _Line("rate", *rates, None)
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> Interval | None:

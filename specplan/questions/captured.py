@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import accumulate
 from typing import Any, cast, get_args
 
-from specplan.domain.acceptance import Acceptance, Alpha, Lengths, Named, Unconditional
+from specplan.domain.acceptance import Acceptance, Alpha, Lengths, Unconditional
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import AtLoad, Capture, Engine, Origin, Seen
+from specplan.domain.traps import TRAPS
 from specplan.errors import InputError, Refused, Where
 
 _DEVIATIONS = 1.96  # standard deviations from the middle of a 95 % interval to its ends
+_LOUD = ("random-dataset", "lifetime", "counter-overcount", "repeated-prompt", "per-token-rate")
+FEW = 100  # independent rounds from which on nothing is said of how many there are
 _SEEN = ("batch", "waiting", "tokens_per_s", "step_s", "context")
 _POSITIONS = ("per_position", "per_position_low", "per_position_high")
 _ORIGIN = ("format", "engine", "version_guess", "definitions")
 
 
-def acceptance_of(capture: Capture) -> Acceptance:
+def acceptance_of(capture: Capture, *, certain: bool = False) -> Acceptance:
     """What planning makes of a capture: its rates by position where it counts them, else alpha
-    with its standard deviation, else tokens per round at k.
+    with its standard deviation (without, if it is to be taken for `certain`), else tokens per round
+    at k.
     """
     if capture.per_position:
-        return Named(capture.source, Unconditional(tuple(accumulate(capture.per_position, min))))
+        return Unconditional(tuple(accumulate(capture.per_position, min)))
+    if capture.alpha is not None and certain:
+        return Alpha(capture.alpha)
     if capture.alpha is not None:
         low, high = capture.alpha_low, capture.alpha_high
         spread = (high - low) / (2 * _DEVIATIONS) if low is not None and high is not None else 0.0
         return Alpha(capture.alpha, min(spread, 0.5))
     tau, k = capture.tokens_per_round, capture.k
     if tau is not None and k:
-        return Named(capture.source, Lengths(((k, min(tau, k + 1.0)),)))
+        return Lengths(((k, min(tau, k + 1.0)),))
     raise Refused(
         "no acceptance in it: the number of rounds is not printed",
         where=Where(capture.source),
         hint="with the k in use: specplan acceptance FILE -k K -o acc.json, then -a acc.json",
     )
+
+
+def beware(capture: Capture, name: str) -> Iterator[str]:
+    """What a plan that rests on a capture should say of it."""
+    for said in capture.contradictions:
+        yield f"{name} contradicts itself: {said}"
+    for trap in capture.traps:
+        if trap in _LOUD:
+            yield f"{name}: {TRAPS[trap]}"
+    effective = capture.effective_rounds
+    if effective is not None and effective < FEW:
+        yield f"{name} holds {effective:.0f} independent rounds: its acceptance is rough"
 
 
 def capture_of(document: Mapping[str, object], where: Where) -> Capture:

@@ -30,7 +30,7 @@ class Interval:
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The second less the first, with its interval; chance shows as much with probability
-    `p_value`, and a difference of `smallest` shows at the level 9 times in 10.
+    `p_value`, and a difference of `smallest` shows 9 times in 10 at the level that all tests share.
     """
 
     difference: float
@@ -40,8 +40,8 @@ class Difference:
     smallest: float
 
 
-def difference(first: Interval, second: Interval) -> Difference:
-    """Second less first."""
+def difference(first: Interval, second: Interval, tests: int = 1) -> Difference:
+    """Second less first, as one of so many `tests` at the level together."""
     change = second.value - first.value
     low = change - math.hypot(second.value - second.low, first.high - first.value)
     high = change + math.hypot(second.high - second.value, first.value - first.low)
@@ -50,4 +50,5 @@ def difference(first: Interval, second: Interval) -> Difference:
     error = toward / z
     p_value = 1.0 if not change else 0.0 if not error else 2 * _NORMAL.cdf(-abs(change) / error)
     wide = (high - low) / (2 * z)
-    return Difference(change, low, high, p_value, (z + _NORMAL.inv_cdf(POWER)) * wide)
+    seen = _NORMAL.inv_cdf(1 - LEVEL / (2 * tests)) + _NORMAL.inv_cdf(POWER)
+    return Difference(change, low, high, p_value, seen * wide)
