@@ -50,10 +50,12 @@ ASIDE = (
     Column("shows", "", "shows", "text"),
 )
 EXPLAINED = (
-    "tokens/round: 1 + accepted / drafts, the bonus token included. alpha: accepted / (accepted + "
-    "rejections). rate: accepted / drafted, not tested: it follows. position: share of all rounds "
-    "that keep it. p: adjusted for all figures tested (Holm). shows: the difference that shows 9 "
-    "times in 10."
+    "tokens/round: 1 + accepted / drafts, the bonus token included.",
+    "alpha: accepted / (accepted + rejections).",
+    "rate: accepted / drafted; not tested, for it follows.",
+    "position: share of all rounds that keep it.",
+    "p: chance shows as much in any of the figures (Holm).",
+    "shows: the difference that shows 9 times in 10.",
 )
 _CALLED = {"tokens_per_round": "tokens/round"}
 
@@ -227,16 +229,16 @@ def _view(value: TwoCaptures, first: Capture, second: Capture) -> View:
     ]
     if value.best:
         sections.append(Lines(best_lines(value.best), wrap=True))
-    for name, capture in (("A", first), ("B", second)):
-        said = [f"Contradiction in {name}: {each}." for each in capture.contradictions]
-        sections += [Lines((line,), wrap=True) for line in said]
-    sections.append(Lines((EXPLAINED,), wrap=True))
-    traps = dict.fromkeys((*first.traps, *second.traps))
-    pairs = [(trap, _holders(trap, first, second)) for trap in traps]
-    sections += [
-        Lines((f"{trap} ({holders}): {TRAPS.get(trap, '')}.",), wrap=True)
-        for trap, holders in pairs
+    said = [
+        f"Contradiction in {name}: {each}."
+        for name, capture in (("A", first), ("B", second))
+        for each in capture.contradictions
     ]
+    traps = [
+        f"{trap} ({_holders(trap, first, second)}): {TRAPS.get(trap, '')}."
+        for trap in dict.fromkeys((*first.traps, *second.traps))
+    ]
+    sections += [Lines(tuple(lines), wrap=True) for lines in (said, EXPLAINED, traps)]
     seen = Facts(tuple(_loads(first, second)))
     caption = (*caption_of(first, "A: "), *caption_of(second, "B: "))
     return View(title=title, caption=caption, sections=(sections[0], seen, *sections[1:]))
@@ -256,7 +258,7 @@ def _loads(first: Capture, second: Capture) -> Iterator[tuple[str, str]]:
             yield name, f"{a.mean:,.1f} and {b.mean:,.1f}{unit}"
     if first.effective_rounds and second.effective_rounds:
         rounds = f"{first.effective_rounds:,.0f} and {second.effective_rounds:,.0f}"
-        yield "effective", f"{rounds} independent rounds"
+        yield "effective", f"worth {rounds} rounds of drafts alike"
 
 
 def _told(value: TwoCaptures) -> str:

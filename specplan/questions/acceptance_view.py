@@ -51,10 +51,9 @@ def view_of(capture: Capture, best: SharedK | None) -> View:
         sections.append(Facts(tuple(_loads(capture))))
     if best:
         sections.append(Lines(best_lines(best), wrap=True))
-    said = [f"Contradiction: {each}." for each in capture.contradictions]
-    sections += [Lines((line,), wrap=True) for line in said]
-    sections.append(Lines((" ".join(_defined(capture)),), wrap=True))
-    sections += [Lines((f"{trap}: {TRAPS.get(trap, '')}.",), wrap=True) for trap in capture.traps]
+    said = tuple(f"Contradiction: {each}." for each in capture.contradictions)
+    traps = tuple(f"{trap}: {TRAPS.get(trap, '')}." for trap in capture.traps)
+    sections += [Lines(lines, wrap=True) for lines in (said, tuple(_defined(capture)), traps)]
     return View(title=title, caption=caption_of(capture), sections=tuple(sections))
 
 
@@ -86,7 +85,7 @@ def _facts(capture: Capture) -> Iterator[tuple[str, str]]:
     if told:
         yield "counted", ", ".join(told)
     if capture.effective_rounds is not None:
-        yield "effective", f"{capture.effective_rounds:,.0f} independent rounds"
+        yield "effective", f"worth {capture.effective_rounds:,.0f} rounds of drafts alike"
     if capture.mean_draft is not None and "short-drafts" in capture.traps:
         yield "mean draft", f"{capture.mean_draft:.2f} tokens"
     yield from _seen(capture)
@@ -134,9 +133,9 @@ def _defined(capture: Capture) -> Iterator[str]:
         if shown[name]:
             yield f"{name}: {words}."
     if capture.alpha_basis and capture.alpha is not None:
-        yield f"Here alpha is of {capture.alpha_basis}."
+        yield f"alpha here: {capture.alpha_basis}."
     for name, words in capture.origin.definitions.items():
-        yield f"{capture.origin.engine} has {name} as: {words.rstrip('.')}."
+        yield f"{name}, by {capture.origin.engine}: {words.rstrip('.')}."
 
 
 def interval(low: Scalar, high: Scalar, scale: float = 1, digits: int = 3) -> str:

@@ -35,11 +35,20 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounded:
+    """A figure, with its interval where anything tells how sure it is."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What the sums say; None where they do not."""
 
-    tau: Estimate | None
-    alpha: Estimate | None
+    tau: Bounded | None
+    alpha: Bounded | None
     basis: str
     effective_rounds: float | None
     k: int | None
@@ -60,16 +69,24 @@ def figures_of(fold: Fold) -> Figures:
     tau, effect = _mean(sums[:, _KEPT], sums[:, _ROUNDS], width, _variance(fold, kept / rounds, k))
     shifted = Estimate(1 + tau.value, 1 + tau.low, 1 + tau.high)
     alpha, basis, alpha_effect = _alpha(fold, sums, shifted, effect)
-    effective = rounds / max(alpha_effect, 1.0) if alpha else rounds / max(effect, 1.0)
+    effective = rounds / max(alpha_effect if alpha else effect, 1.0)
+    blind = len(sums) == 1 and not fold.drafts and fold.unweighed
     return Figures(
-        tau=shifted,
-        alpha=alpha,
+        tau=_bounded(shifted, blind=blind),
+        alpha=_bounded(alpha, blind=blind),
         basis=basis,
-        effective_rounds=effective,
+        effective_rounds=None if blind else effective,
         k=k,
         positions=_positions(sums, fold.at_drafts),
-        warnings=tuple(_said(fold, len(sums), effective)),
+        warnings=tuple(_blind() if blind else _said(fold, len(sums), effective)),
     )
+
+
+def _bounded(found: Estimate | None, *, blind: bool) -> Bounded | None:
+    """The figure, without its interval where that would rest on nothing."""
+    if found is None:
+        return None
+    return Bounded(found.value, *((None, None) if blind else (found.low, found.high)))
 
 
 def _longest(fold: Fold) -> int | None:
@@ -170,6 +187,10 @@ def _without(fold: Fold) -> Iterator[str]:
     """Why there are no figures per round."""
     if fold.bare:
         yield "the number of rounds is not printed: -k, the draft length in use, gives it"
+
+
+def _blind() -> Iterator[str]:
+    yield "one mean, of how many rounds nobody says: there is no interval"
 
 
 def _said(fold: Fold, batches: int, effective: float) -> Iterator[str]:

@@ -7,7 +7,6 @@ the batches of `batches` leave: trials / design effect, with Student's t.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from specplan.domain.answer import Scalar
@@ -32,6 +31,7 @@ class Fold:
         self.drafts = self.drafted = self.accepted = self.weight = self.rate_weight = 0.0
         self.drafted_of = self.accepted_of = 0.0  # spans that state both
         self.rate = 0.0
+        self.unweighed = True  # of how many rounds means are of nobody says
         self.at: list[float] = []
         self.at_drafts = 0.0
         self.batches, self.pools, self.loads = Batches(), Pools(), Loads()
@@ -105,6 +105,7 @@ class Fold:
         drafts, drafted, accepted = counts.drafts, counts.drafted, counts.accepted
         if counts.tau is not None:
             self.weight += counts.weight
+            self.unweighed = counts.weight == 1 and self.unweighed
         self.drafts += drafts or 0.0
         self.drafted += drafted or 0.0
         self.accepted += accepted or 0.0
@@ -112,7 +113,7 @@ class Fold:
         if drafted is not None and accepted is not None:
             self.drafted_of += drafted
             self.accepted_of += accepted
-        elif rate is not None and math.isfinite(rate):
+        elif rate is not None and 0 <= rate <= 1:
             self.rate += rate * counts.weight
             self.rate_weight += counts.weight
         if counts.at and drafts:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from specplan.physics.counters.spans import Counts
+from specplan.physics.counters.spans import TAU_ROUNDING, Counts
 from specplan.physics.tokens import expected_tokens
 
 _HALVINGS = 60
@@ -67,7 +67,7 @@ class Pools:
     def add(self, counts: Counts, k: int | None) -> None:
         """Adds a span; one that says neither a length nor rejections tells nothing of alpha."""
         if counts.tau is not None:
-            if k:
+            if k and counts.tau <= k + 1 + TAU_ROUNDING:
                 self._solve(k, counts.weight, counts.weight * max(counts.tau - 1, 0.0))
         elif not counts.drafts or counts.accepted is None:
             return

@@ -11,7 +11,7 @@ from specplan.domain.capture import Span
 
 _SLACK = 1e-6
 _ROUNDED = 0.003  # share that rounds worked out from a mean of two decimals may be off
-_TAU_ROUNDING = 0.01
+TAU_ROUNDING = 0.01
 _RATE_ROUNDING = 0.001  # share of the rounds that per-position counts made of rates may be off
 
 
@@ -191,7 +191,7 @@ def _stated(span: Span, counts: Counts) -> Iterator[str]:
             yield f"{_CALLED.get(name, name)} is stated as {value:g}, its counts give {ours:.4g}"
     tau = counts.tau if counts.tau is not None else computed.get("tau")
     most = span.k or counts.length
-    if tau is not None and most and tau > most + 1 + _TAU_ROUNDING:
+    if tau is not None and most and tau > most + 1 + TAU_ROUNDING:
         yield f"{tau:.4g} tokens a round at k = {most}: at most {most + 1} can be"
 
 
