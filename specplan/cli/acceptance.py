@@ -43,7 +43,9 @@ COUNTERS = (
     *(".log", ".txt", ".out", ".err", ".json", ".jsonl", ".ndjson", ".prom", ".metrics", ".gz"),
 )
 """Ends of names of files that hold counters; other names are such files with a folder before."""
-_FOLDERS = ("./", "../", "/", "~/")
+PARTED = ("context:", "mixture:")
+"""Kinds made of models, each of which has to be certain."""
+_FOLDERS = ("./", "../", "/")
 _CARDS = (".yaml", ".yml")
 
 

@@ -92,12 +92,15 @@ def _best(
     ratio = _ratio_alone(flags)
     if ratio is not None:
         return shared_k_by_ratio(ratio, k_max or LONGEST, models), None
-    asked = dict(flags)
     seen = [one.capture.batch for one in held if one.capture.batch]
-    if "batch" not in asked and seen:
-        mean = sum(batch.mean for batch in seen) / len(seen)
-        asked["batch"] = (str(max(round(mean), 1)),)
-    scenario = build(asked, catalogue=loaded(catalogue), needs=NEEDED, k_max=k_max)
+    mean = sum(batch.mean for batch in seen) / len(seen) if seen else 1.0
+    scenario = build(
+        flags,
+        catalogue=loaded(catalogue),
+        defaults={"batch": str(max(round(mean), 1))},
+        needs=NEEDED,
+        k_max=k_max,
+    )
     return shared_k(scenario, models), scenario
 
 

@@ -14,7 +14,7 @@ from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import AnyLoaded, Loaded
 from specplan.cli import grammar
 from specplan.cli.acceptance import Curves as AcceptanceOf
-from specplan.cli.acceptance import acceptances, is_capture
+from specplan.cli.acceptance import PARTED, acceptances, is_capture
 from specplan.cli.captures import Held, one_capture
 from specplan.cli.curves import Curves, found_curve, unlike
 from specplan.cli.kinds import Heads, meant, only_one
@@ -85,7 +85,11 @@ class Resolver:
     def acceptance(self, texts: Sequence[str]) -> tuple[Acceptance, ...]:
         """The models of -a; names are looked up among the curves of these targets."""
         given = self.asked.get("acceptance", Given((), "flag", Where("--acceptance")))
-        return acceptances(texts, curves=self.curves_of(given))
+        models = [
+            acceptances((text,), self.curves_of(given, certain=text.strip().startswith(PARTED)))
+            for text in texts
+        ]
+        return tuple(dict.fromkeys(model for some in models for model in some))
 
     def curves_of(self, given: Given, *, certain: bool = False) -> AcceptanceOf:
         """What looks up the names that `given` holds: files of counters, or curves; `certain`

@@ -80,7 +80,7 @@ class Fold:
         k = self._asked_k or span.k or self.k
         if span.k and self._asked_k is None:
             self.k = max(self.k or 0, span.k) if "k" not in self.told else self.k
-        counts, said = judged(span, counts_of(span, k))
+        counts, said = judged(span, counts_of(span, k, self._asked_k))
         for each in said:
             self._contradict(each if counts else f"{each}: left out", span.line)
         if counts is None:

@@ -33,13 +33,15 @@ class Counts:
     derived: bool  # whether the number of rounds was worked out from other figures
 
 
-def counts_of(span: Span, k: int | None) -> Counts:
-    """The counts of a span whose drafts were allowed `k` tokens, if anybody said so."""
+def counts_of(span: Span, k: int | None, in_use: int | None = None) -> Counts:
+    """The counts of a span whose drafts were allowed `k` tokens, if anybody said so, and had
+    `in_use` tokens, all of them, if the user says so.
+    """
     at, drafts, drafted, accepted = _given(span)
     k = span.k or k
     derived = drafts is None and accepted is not None
     if derived:
-        drafts = _rounds(span, drafted, accepted, k)
+        drafts = _rounds(span, drafted, accepted, in_use)
     length = _length(drafts, drafted, at, k, _ROUNDED if derived and span.tau else 0.0)
     if derived and length and drafted:
         drafts = drafted / length
@@ -74,14 +76,14 @@ def _given(
 
 
 def _rounds(
-    span: Span, drafted: float | None, accepted: float | None, k: int | None
+    span: Span, drafted: float | None, accepted: float | None, in_use: int | None
 ) -> float | None:
     """The rounds of a span that does not count them: from the mean where one is given, else as if
     every draft had been k tokens long.
     """
     if span.tau is not None and accepted and span.tau > 1:
         return accepted / (span.tau - 1)
-    return drafted / k if drafted is not None and k else None
+    return drafted / in_use if drafted is not None and in_use else None
 
 
 def _length(
