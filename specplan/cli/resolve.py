@@ -13,8 +13,8 @@ from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import AnyLoaded, Loaded
 from specplan.cli import grammar
-from specplan.cli.acceptance import Curves as AcceptanceOf
 from specplan.cli.acceptance import PARTED, acceptances, is_capture
+from specplan.cli.acceptance import Curves as AcceptanceOf
 from specplan.cli.captures import Held, one_capture
 from specplan.cli.curves import Curves, found_curve, unlike
 from specplan.cli.kinds import Heads, meant, only_one
