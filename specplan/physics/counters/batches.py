@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 MOST = 64  # batches kept; at that many, neighbours are merged
 LEAST = 8  # batches that may still be merged: four is the fewest that an interval rests on
-ALIKE = 0.5  # correlation of neighbours, in its standard errors, that asks for longer batches
+ALIKE = 0.7  # correlation of neighbours, in its standard errors, that asks for longer batches
 _TINY = 1e-300
 
 

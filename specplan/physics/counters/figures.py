@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from specplan.physics.counters.fold import Fold
 
 COUNTED = "rejections counted"
-FLOOR = 0.5  # of the half width that drafts alike would have: batches equal by luck claim no less
+FLOOR = 0.3  # of the half width that drafts alike would have: batches equal by luck claim no less
 FEW = 30.0  # effective rounds below which an interval is only roughly what it says
 
 Sums = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ from specplan.physics.counters.figures import Figures, figures_of
 from specplan.physics.counters.loads import Loads
 from specplan.physics.counters.pools import SHORT, Pools
 from specplan.physics.counters.seen import Watched
-from specplan.physics.counters.spans import Counts, counts_of, judged
+from specplan.physics.counters.spans import Counts, judged
 
 MOST_NAMED = 5  # contradictions and warnings of one kind that are told one by one
 _WATCHED = ("running", "waiting", "tokens_per_s", "step_s", "context")
@@ -80,7 +80,7 @@ class Fold:
         k = self._asked_k or span.k or self.k
         if span.k and self._asked_k is None:
             self.k = max(self.k or 0, span.k) if "k" not in self.told else self.k
-        counts, said = judged(span, counts_of(span, k, self._asked_k))
+        counts, said = judged(span, k, self._asked_k)
         for each in said:
             self._contradict(each if counts else f"{each}: left out", span.line)
         if counts is None:
@@ -199,7 +199,8 @@ class Fold:
         yield from figures.warnings
         if self.left_out:
             spans = f"{self.left_out:,} span{'s' * (self.left_out > 1)}"
-            yield f"{spans} cannot be as stated and were left out"
+            was = "were" if self.left_out > 1 else "was"
+            yield f"{spans} cannot be as stated and {was} left out"
 
     def _all_contradictions(self) -> Iterable[str]:
         yield from self.contradictions

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from specplan.domain.acceptance import MOST_POSITIONS
 from specplan.domain.capture import Span
 
+_LARGEST = 1e18  # no counter of an engine is beyond
 _SLACK = 1e-6
 _ROUNDED = 0.003  # share that rounds worked out from a mean of two decimals may be off
 TAU_ROUNDING = 0.01
@@ -136,31 +137,32 @@ def _tested(drafts: float, drafted_at: tuple[float, ...], at: tuple[float, ...])
     return total
 
 
-def judged(span: Span, counts: Counts) -> tuple[Counts | None, list[str]]:
-    """The counts that can be believed, None for none of them, and what contradicts itself in a
-    span, both values named. Positions that do not fit the counts are left out of them.
+def judged(span: Span, k: int | None, in_use: int | None = None) -> tuple[Counts | None, list[str]]:
+    """The counts of a span that can be believed, None for none of them, and what contradicts itself
+    in it, both values named. Positions that do not fit the counts are left out of them.
     """
-    wrong = _impossible(counts)
+    wrong = _no_count(span)
     if wrong:
         return None, [wrong]
+    counts = counts_of(span, k, in_use)
+    drafted, accepted = counts.drafted, counts.accepted
+    if None not in {drafted, accepted} and (accepted or 0) > (drafted or 0) * (1 + _SLACK):
+        return None, [f"{accepted:,g} accepted of {drafted:,g} drafted"]
     said = list(_stated(span, counts))
     misplaced = _misplaced(span, counts)
     if not misplaced:
         return counts, said
     bare = replace(span, at_position=(), histogram=(), drafted_at=())
     kept = replace(bare, drafts=counts.drafts, drafted=counts.drafted, accepted=counts.accepted)
-    return counts_of(kept, span.k), [*said, misplaced]
+    return counts_of(kept, k), [*said, misplaced]
 
 
-def _impossible(counts: Counts) -> str:
-    """What cannot be in a span's counts; nothing if all can."""
-    figures = (counts.drafts, counts.drafted, counts.accepted, counts.tau, counts.weight)
-    for value in (*figures, *counts.at):
-        if value is not None and not (math.isfinite(value) and value >= 0):
+def _no_count(span: Span) -> str:
+    """A figure of a span that counts nothing; nothing if all of them can be."""
+    figures = (span.drafts, span.drafted, span.accepted, span.tau, span.weight)
+    for value in (*figures, *span.at_position, *span.drafted_at, *span.histogram):
+        if value is not None and not (math.isfinite(value) and 0 <= value <= _LARGEST):
             return f"a count of {value:g}"
-    drafted, accepted = counts.drafted, counts.accepted
-    if None not in {drafted, accepted} and (accepted or 0) > (drafted or 0) * (1 + _SLACK):
-        return f"{accepted:,g} accepted of {drafted:,g} drafted"
     return ""
 
 

@@ -8,7 +8,7 @@ from statistics import NormalDist
 CERTAIN = 0.95  # central probability of every interval of a capture
 
 _HALVINGS = 80
-_NORMAL = 1e7  # degrees of freedom from which on t is normal to all digits that matter
+_NORMAL = 1e5  # degrees of freedom from which on t is normal to all digits that matter
 
 
 def quantile(df: float, share: float = CERTAIN) -> float:
