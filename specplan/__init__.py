@@ -21,6 +21,7 @@ _HOMES = {
     "Catalogue": "specplan.catalogue.store",
     "Scenario": "specplan.domain.scenario",
     "SpecplanError": "specplan.errors",
+    "acceptance": "specplan.cli.captured",
     "accuracy": "specplan.cli.scored",
     "best_k": "specplan.questions.best_k",
     "best_tree": "specplan.questions.best_tree",
@@ -38,6 +39,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
+    from specplan.cli.captured import acceptance
     from specplan.cli.checked import check
     from specplan.cli.compared import compare
     from specplan.cli.generated import equivalence
@@ -59,6 +61,7 @@ __all__ = [
     "Catalogue",
     "Scenario",
     "SpecplanError",
+    "acceptance",
     "accuracy",
     "best_k",
     "best_tree",

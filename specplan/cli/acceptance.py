@@ -9,6 +9,7 @@
     context:.8@2k,.6@32k     a model at each of some contexts
     mixture:.8@0.7,.5@0.3    a model for each share of the requests
     mtp-glm-5.2/coding       a curve of the catalogue
+    server.log, acc.json     what an engine counted, or the JSON of `specplan acceptance`
 
 Parts of a context or a mixture that hold commas themselves are set apart by semicolons.
 """
@@ -33,9 +34,27 @@ from specplan.visible import visible
 
 UNCERTAIN = "+-"
 MOST_CONTEXT = 1e8
-FORMS = "0.7, 0.6,0.8, 0.5:0.95:0.05, 0.7+-0.05, KIND:FIGURES or a curve"
+FORMS = "0.7, 0.6,0.8, 0.5:0.95:0.05, 0.7+-0.05, KIND:FIGURES, a curve or a log"
 APART = "repeat -a for each kind of acceptance"
 Curves = Callable[[str], Acceptance]
+"""What a name stands for: a curve, or the counters in a file."""
+
+COUNTERS = (
+    *(".log", ".txt", ".out", ".err", ".json", ".jsonl", ".ndjson", ".prom", ".metrics", ".gz"),
+)
+"""Ends of names of files that hold counters; other names are such files with a folder before."""
+PARTED = ("context:", "mixture:")
+"""Kinds made of models, each of which has to be certain."""
+_FOLDERS = ("./", "../", "/")
+_CARDS = (".yaml", ".yml")
+
+
+def is_capture(text: str) -> bool:
+    """Whether a name is that of a file of counters, judged by the name alone."""
+    name = text.strip().lower()
+    if any(suffix in name for suffix in _CARDS):
+        return False
+    return name.endswith(COUNTERS) or name.startswith(_FOLDERS)
 
 
 def no_curves(text: str) -> Acceptance:
@@ -59,6 +78,8 @@ def _models(text: str, curves: Curves) -> list[Acceptance]:
     kind, colon, rest = text.strip().partition(":")
     if colon and kind in KINDS:
         return [_model(kind, rest, curves)]
+    if any(map(is_capture, text.split(","))):
+        return _files(text, curves)
     if UNCERTAIN in text and not text.strip()[:1].isalpha():
         return [_uncertain(item) for item in text.split(",")]
     if text.strip()[:1].isalpha():
@@ -77,6 +98,13 @@ def _models(text: str, curves: Curves) -> list[Acceptance]:
     if ":" not in text and len(values) > 1 and list(values) == sorted(values, reverse=True):
         raise _falling(text)
     return [Alpha(v) for v in values]
+
+
+def _files(text: str, curves: Curves) -> list[Acceptance]:
+    names = [item.strip() for item in text.split(",")]
+    if not all(map(is_capture, names)):
+        raise UsageError(f"'{visible(text, 60)}' mixes files and other models", hint=APART)
+    return [curves(name) for name in names]
 
 
 def _falling(text: str) -> UsageError:

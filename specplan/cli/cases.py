@@ -129,7 +129,7 @@ def _complete(read: PlanRead) -> None:
         )
     common = load.acceptance is not None or load.alpha is not None
     for number, part in enumerate(load.mix or ()):
-        if part.alpha is None and not common:
+        if part.alpha is None and part.acceptance is None and not common:
             raise InputError(
                 "missing key 'alpha' in mix",
                 where=read.document.where(("workload", "mix", number)),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from specplan.cli.acceptance_command import EXAMPLES as ACCEPTANCE
+from specplan.cli.acceptance_command import acceptance
 from specplan.cli.help import Command
 from specplan.cli.options import command
 
-EXAMPLES: dict[str, str] = {}
+__all__ = ["acceptance", "register"]  # what `register` finds
+
+EXAMPLES: dict[str, str] = {"acceptance": ACCEPTANCE}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
+from specplan.cli.acceptance import acceptances
 from specplan.cli.curves import found_curve
 from specplan.cli.entrants import ALL, Entrant, Entrants
 from specplan.cli.naming import distinct
@@ -243,7 +244,8 @@ class Lineup(Entrants):
     def _own(self, word: str) -> Acceptance:
         """What was given under a word."""
         with placed(ACCEPTANCE):
-            found = self.acceptance((self.own[word],))
+            texts = (self.own[word],)
+            found = acceptances(texts, self.curves_of(Given(texts, "flag", ACCEPTANCE)))
         if len(found) != 1:
             what = f"{len(found)} acceptances of {visible(word, 60)}"
             raise UsageError(what, where=ACCEPTANCE, expected="one for each drafter")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 from specplan.cli import grammar
@@ -25,16 +25,28 @@ def mix_said(mix: Sequence[str], plan: PlanRead | None) -> tuple[list[dict[str, 
         {f.name: str(v) for f in fields(p) if (v := getattr(p, f.name)) is not None}
         for p in mixes(plan)
     ]
-    return parts, Given((), plan.document.name, plan.document.where(("workload", "mix")))
+    where = plan.document.where(("workload", "mix"))
+    return parts, Given((), plan.document.name, where, folder=plan.folder)
 
 
 def mix_parts(
-    said: Sequence[Mapping[str, str]], whose: Given, asked: Mapping[str, Given], curves: Curves
+    said: Sequence[Mapping[str, str]],
+    whose: Given,
+    asked: Mapping[str, Given],
+    curves_of: Callable[[Given], Curves],
 ) -> tuple[tuple[Part, ...], set[str]]:
     """The workloads of a mix, and the axes that each of them has for itself."""
     base = {n: asked[n].texts for n in ("batch", "context", "acceptance") if n in asked}
+    common = curves_of(asked.get("acceptance", whose))
     with placed(whose.where):
-        parts = tuple(grammar.part(p, base, curves) for p in said)
+        parts = tuple(
+            grammar.part(
+                p,
+                base,
+                common if grammar.part_text(p, "acceptance") is None else curves_of(whose),
+            )
+            for p in said
+        )
     own = {n for n in base if said and all(grammar.part_text(p, n) is not None for p in said)}
     for name in sorted(own):
         lengths = name == "context" and "isl" in asked

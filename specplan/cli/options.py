@@ -155,7 +155,7 @@ class Load:
             metavar="AXIS",
             help="Acceptance of a draft token: alphas, 0.7+-0.05, KIND:FIGURES "
             "(conditional:.8,.7, unconditional:, decay:.82,.95, length:2.9@4, burst:.2@3.1, "
-            "context:.8@2k,.6@32k, mixture:.8@0.7,.5@0.3) or a curve.",
+            "context:.8@2k,.6@32k, mixture:.8@0.7,.5@0.3), a curve, or a log of counters.",
             autocompletion=complete.acceptances,
         ),
     ] = None

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The texts of one axis, and who gave them; `places` are those of the texts, if they differ."""
+    """The texts of one axis, and who gave them; `places` are those of the texts, if they differ,
+    and files that a plan names are looked for from its `folder`.
+    """
 
     texts: tuple[str, ...]
     origin: str
     where: Where
     places: tuple[Where, ...] = ()
+    folder: Path | None = None
 
     def each(self) -> Iterator[tuple[str, Where]]:
         """Every text with its place."""
@@ -76,6 +79,8 @@ def planned(plan: PlanRead) -> dict[str, Given]:
         take("acceptance", workload.alpha, ("workload", "alpha"))
         if workload.acceptance is not None:
             take("acceptance", (workload.acceptance,), ("workload", "acceptance"))
+        if "acceptance" in found:
+            found["acceptance"] = replace(found["acceptance"], folder=plan.folder)
     return found
 
 
@@ -85,7 +90,7 @@ def _beside_plan(given: Given, folder: Path) -> Given:
     for text, where in given.each():
         with placed(where):
             names = grammar.names((text,))
-        named += [(_beside(folder, n, where) if is_path(n) else n, where) for n in names]
+        named += [(beside(folder, n, where) if is_path(n) else n, where) for n in names]
     texts, places = zip(*named, strict=True)
     return replace(given, texts=texts, places=places)
 
@@ -96,18 +101,18 @@ def mixes(plan: PlanRead | None) -> tuple[MixPart, ...]:
     return workload.mix or () if workload else ()
 
 
-def _beside(folder: Path, text: str, where: Where) -> str:
-    """The path of a card that a plan in `folder` names `text`.
+def beside(folder: Path, text: str, where: Where, *, what: str = "card") -> str:
+    """The path of a card, or of what else, that a plan in `folder` names `text`.
 
-    Plans are checked on pull requests of strangers: links resolved, the card must lie below the
-    plan's folder or the repository around it.
+    Plans are checked on pull requests of strangers: links resolved, it must lie below the plan's
+    folder or the repository around it.
     """
     path = folder / text
     if not path.resolve().is_relative_to(_root(folder.resolve())):
         raise InputError(
             f"'{visible(text, 60)}' is outside the plan's folder and repository",
             where=where,
-            expected="a card below one of them",
+            expected=f"a {what} below one of them",
         )
     return str(path)
 

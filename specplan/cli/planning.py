@@ -11,7 +11,7 @@ from specplan.catalogue.read import read_yaml
 from specplan.catalogue.store import is_path
 from specplan.catalogue.write import Entry, commented_yaml
 from specplan.cli import grammar
-from specplan.cli.acceptance import each_model
+from specplan.cli.acceptance import each_model, is_capture
 from specplan.cli.cases import Library, case_of
 from specplan.cli.plans import PLAN_HEADER, plan_in
 from specplan.cli.scenario import DEFAULTS
@@ -112,7 +112,10 @@ class Planning:
         else:
             context = _items(self.flags.get("context", (DEFAULTS["context"],)))
             yield Entry("context", _one_or_all(context))
-        alphas = [item for text in self.flags["acceptance"] for item in each_model(text)]
+        said = [item for text in self.flags["acceptance"] for item in each_model(text)]
+        alphas = [
+            os.path.relpath(item, self.path.parent) if is_capture(item) else item for item in said
+        ]
         yield Entry("acceptance" if len(alphas) == 1 else "alpha", _one_or_all(alphas))
 
 

@@ -25,6 +25,17 @@ def counting(total: int, *, colour: bool) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
+def reading(size: int, *, colour: bool) -> Iterator[Callable[[int], None]]:
+    """A bar up to so many bytes that is gone in the end; what is given moves it on by so many."""
+    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
+
+    bar = _bar(BarColumn(), DownloadColumn(), TimeRemainingColumn(), colour=colour)
+    with bar:
+        task = bar.add_task("", total=size)
+        yield lambda done: bar.advance(task, done)
+
+
+@contextmanager
 def lasting(seconds: float, *, colour: bool) -> Iterator[Callable[[float, str], None]]:
     """A bar up to so many seconds that is gone in the end; it is given those gone and what is next.
 

@@ -13,12 +13,14 @@ from specplan.catalogue.folders import PACKAGED
 from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import AnyLoaded, Loaded
 from specplan.cli import grammar
-from specplan.cli.acceptance import acceptances
+from specplan.cli.acceptance import PARTED, acceptances, is_capture
+from specplan.cli.acceptance import Curves as AcceptanceOf
+from specplan.cli.captures import Held, one_capture
 from specplan.cli.curves import Curves, found_curve, unlike
 from specplan.cli.kinds import Heads, meant, only_one
 from specplan.cli.naming import by_itself, distinct, naming, versioned
-from specplan.cli.planned import Given
-from specplan.domain.acceptance import Acceptance
+from specplan.cli.planned import Given, beside
+from specplan.domain.acceptance import Acceptance, Named
 from specplan.domain.bands import like
 from specplan.domain.card import Dtype
 from specplan.domain.drafter import Drafter
@@ -29,6 +31,7 @@ from specplan.domain.heads import WAYS
 from specplan.domain.model import Model
 from specplan.domain.scenario import Input, Setup
 from specplan.errors import SpecplanError, UnknownName, UsageError, Where, placed
+from specplan.questions.captured import acceptance_of, beware
 from specplan.rules.names import COUNTED
 from specplan.visible import visible
 
@@ -60,10 +63,11 @@ class Resolver:
     ours: set[str]
     targets: list[Model]
     drafts: list[Drafter]
+    captures: dict[str, Held]
 
     def __init__(self, catalogue: Cards, asked: Mapping[str, Given]) -> None:
         self.catalogue, self.asked, self.inputs, self.notes = catalogue, asked, {}, []
-        self.ours, self.targets, self.drafts = set(), [], []
+        self.ours, self.targets, self.drafts, self.captures = set(), [], [], {}
 
     def axis(self, name: str, parse: Callable[[Sequence[str]], tuple[V, ...]]) -> tuple[V, ...]:
         """The values of an axis, parsed by `parse`; its errors get the place they came from."""
@@ -80,7 +84,37 @@ class Resolver:
 
     def acceptance(self, texts: Sequence[str]) -> tuple[Acceptance, ...]:
         """The models of -a; names are looked up among the curves of these targets."""
-        return acceptances(texts, curves=self.curve)
+        given = self.asked.get("acceptance", Given((), "flag", Where("--acceptance")))
+        models = [
+            acceptances((text,), self.curves_of(given, certain=text.strip().startswith(PARTED)))
+            for text in texts
+        ]
+        return tuple(dict.fromkeys(model for some in models for model in some))
+
+    def curves_of(self, given: Given, *, certain: bool = False) -> AcceptanceOf:
+        """What looks up the names that `given` holds: files of counters, or curves; `certain`
+        takes alphas of files for known.
+        """
+
+        def found(text: str) -> Acceptance:
+            return self._counted(text, given, certain) if is_capture(text) else self.curve(text)
+
+        return found
+
+    def _counted(self, text: str, given: Given, certain: bool) -> Acceptance:
+        """The acceptance that a file of counters holds, which the answer then rests on."""
+        path = text
+        if given.folder is not None:
+            path = beside(given.folder, text, given.where, what="file")
+        if path not in self.captures:
+            with naming(given.where):
+                self.captures[path] = one_capture(path)
+        held = self.captures[path]
+        ((_, sha256),) = held.files
+        kept = Input(value=text, origin=f"{visible(path)} ({given.origin})", sha256=sha256)
+        self._keep("acceptance", kept)
+        self.notes += beware(held.capture, text)
+        return Named(text, acceptance_of(held.capture, certain=certain))
 
     def curve(self, text: str) -> Acceptance:
         """The curve of that name, which the answer then rests on."""

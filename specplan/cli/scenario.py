@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 
 from specplan.catalogue.folders import user_folders
@@ -148,7 +149,7 @@ def build(
     setups = resolver.setups()
     refusing(setups, asked)
     said, whose = mix_said(mix, plan)
-    parts, own = mix_parts(said, whose, asked, resolver.curve)
+    parts, own = mix_parts(said, whose, asked, partial(resolver.curves_of, certain=True))
     k = resolver.axis("k", grammar.lengths)
     acceptance = resolver.axis("acceptance", resolver.acceptance)
     notes = [*resolver.notes, *_defaulted(asked, {"engine", *unused, *own})]

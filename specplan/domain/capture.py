@@ -102,6 +102,18 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AtLoad:
+    """What was seen while `batch_low` to `batch_high` requests were running, `batch` on average."""
+
+    batch_low: float
+    batch_high: float
+    batch: float
+    rounds: float
+    tokens_per_round: float
+    tokens_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
     """One capture, folded. What the source does not determine is None; `alpha` is
     accepted / (accepted + rejections) with a central 95 % interval that allows for requests that
@@ -134,6 +146,7 @@ class Capture:
     tokens_per_s: Seen | None = None
     step_s: Seen | None = None
     context: Seen | None = None
+    loads: tuple[AtLoad, ...] = ()  # by powers of two of the batch, where that was stated
     traps: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     contradictions: tuple[str, ...] = ()

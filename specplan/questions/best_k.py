@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from specplan.domain.acceptance import Alpha
+from specplan.domain.acceptance import Alpha, Named
 from specplan.domain.answer import Answer, table_of
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.errors import UsageError, unknown
@@ -253,6 +253,8 @@ def _cost(setup: Setup, choice: Choice, usd: float | None) -> Cost | None:
 def _uncertain(w: Weighed, best: int) -> Uncertain | None:
     """What a spread of alpha does to the choice, where one was given."""
     given = w.point.acceptance
+    while isinstance(given, Named):
+        given = given.model
     if not isinstance(given, Alpha) or not given.sd:
         return None
     return under_uncertainty(given, w.gain, np.asarray(w.k, float), best)

@@ -1,0 +1,104 @@
+"""Your engine: acceptance."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specplan.cli.options import Out, Texts, What, typed
+from specplan.cli.values import whole
+
+LONG_FILES = 32 * 2**20  # bytes from which on, some seconds, a terminal gets a progress bar
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Logs, /metrics pages, results; - is stdin. Two are compared.",
+    ),
+]
+InUse = Annotated[
+    int | None,
+    typer.Option(
+        "-k",
+        "--k",
+        metavar="K",
+        help="Draft length in use, where the file does not say it.",
+        parser=whole("--k"),
+    ),
+]
+Together = Annotated[
+    bool,
+    typer.Option(
+        "--together", help="All files are one capture: rotated logs, a series of scrapes."
+    ),
+]
+Each = Annotated[
+    bool,
+    typer.Option("--each", help="Every file is a capture, of scrapes the totals since the start."),
+]
+Batch = Annotated[
+    Texts,
+    typer.Option("-b", "--batch", metavar="N", help="For the best k; the log's if absent."),
+]
+Context = Annotated[
+    Texts, typer.Option("-c", "--context", metavar="N", help="For the best k; 8k is 8192.")
+]
+Longest = Annotated[
+    int | None,
+    typer.Option("--k-max", metavar="N", help="Longest draft; 16.", parser=whole("--k-max")),
+]
+EXAMPLES = """\
+specplan acceptance server.log
+specplan acceptance before.prom after.prom
+specplan acceptance creative.log summaries.log -t llama-3-8b -d eagle3 -g h100
+specplan best-k -a server.log -t llama-3-8b -d llama-3.2-1b -g h100"""
+
+
+def acceptance(
+    files: Files,
+    *,
+    k: InUse = None,
+    together: Together = False,
+    each: Each = False,
+    what: What,
+    batch: Batch = None,
+    context: Context = None,
+    k_max: Longest = None,
+    out: Out,
+) -> int:
+    """Read the engine's counters: logs, metrics, bench files."""
+    from specplan.cli.captured import answered, read
+    from specplan.cli.plans import catalogue_of
+    from specplan.cli.show import show
+    from specplan.errors import UsageError, Where
+
+    if k is not None and not 1 <= k <= 256:
+        raise UsageError(f"{k} is out of range", where=Where("--k"), expected="1 to 256")
+    flags = typed(what)
+    for name, texts in (("batch", batch), ("context", context)):
+        if texts:
+            flags[name] = tuple(texts)
+    with _watching(files, out) as moved:
+        held = read([str(file) for file in files], k, together=together, each=each, moved=moved)
+    catalogue = catalogue_of(what) if flags else None
+    return show(answered(held, flags, k=k, k_max=k_max, catalogue=catalogue), out)
+
+
+@contextmanager
+def _watching(files: Sequence[Path], out: Out) -> Iterator[Callable[[int], None] | None]:
+    """Who is told of bytes read: a bar on a terminal's stderr where there are many."""
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    if size < LONG_FILES or out.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from specplan.cli.progress import reading
+    from specplan.cli.show import coloured
+
+    with reading(size, colour=coloured(out.color, terminal=True)) as advance:
+        yield advance

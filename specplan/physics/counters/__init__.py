@@ -1,0 +1,1 @@
+"""Engines' counters: what they say of acceptance, and how sure that is."""
