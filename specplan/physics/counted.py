@@ -8,6 +8,7 @@ behind the estimates are named where they stand.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,14 @@ LIBRARIES_BYTES = (0.13 * GIB, 0.55 * GIB)
 """What libraries take of one GPU, and of each of several (llm-d-planner, of vLLM)."""
 GRAPH_LAYER_BYTES = 0.27e6
 """Of a captured size, for each layer: vLLM 0.9 reported 0.54 GiB for 67 sizes of 32 layers."""
+
+
+class Estimate(NamedTuple):
+    """Bytes of what an engine measures when it starts."""
+
+    activations_bytes: float
+    logits_bytes: float
+    graphs_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,28 @@ class Arm:
         target, drafter = self.sequence_bytes(context, ahead)
         return target + drafter
 
+    @property
+    def uniform(self) -> bool:
+        """Whether every layer of the target keeps every token, and nothing else."""
+        target = self.served.setup.target
+        return not target.state_bytes and all(g.window is None for g in target.kv_groups)
+
+    def concurrency(self, context: float) -> float:
+        """Sequences of `context` tokens that the pool would hold, as engines' logs count them: in
+        whole blocks, with every recurrent state, without tokens ahead.
+        """
+        each = float(self.sequence(context))
+        pool = self.blocks * self.block_bytes if self.uniform else self.pool_bytes
+        return pool / each if each else 0.0
+
+    def tokens(self, context: float) -> int:
+        """Tokens of the pool: of whole blocks where every layer keeps all of them, else as many as
+        its concurrency times the context.
+        """
+        return (
+            self.blocks * self.block if self.uniform else int(self.concurrency(context) * context)
+        )
+
     def fractions(self, needed_bytes: float) -> tuple[float, float] | None:
         """The lowest fraction with `needed_bytes` of pool, and the highest that leaves room for
         what lies beside; None for engines without a fraction. None fits where they cross.
@@ -144,13 +175,10 @@ def arm_of(accounting: Accounting, served: Served) -> Arm:
     """
     setup, target = served.setup, served.setup.target
     drafts, model = bool(served.k), served.setup.draft.model
-    inside, working = accounting.profile(served), accounting.working(served)
-    counted = _estimated(target, setup.tp, inside, accounting.row_bytes)
-    whole = _estimated(target, setup.tp, working, accounting.row_bytes)
-    if drafts and model and accounting.second_context:
-        own = _estimated(model, setup.draft_tp, inside, accounting.row_bytes, target)
-        counted, whole = (tuple(map(sum, zip(a, own, strict=True))) for a in (counted, whole))
-    rows = accounting.verify_rows(served)
+    inside, whole = (
+        _estimated(served, profile, accounting)
+        for profile in (accounting.profile(served), accounting.working(served))
+    )
     share = accounting.draft_share(served)
     token = _token_bytes(target, setup, setup.tp // setup.attention_dp)
     own = setup.draft.caches * _token_bytes(model, setup, setup.draft_tp) if model else 0.0
@@ -163,11 +191,11 @@ def arm_of(accounting: Accounting, served: Served) -> Arm:
         else 0.0,
         duplicated_bytes=accounting.duplicated_bytes(served),
         libraries_bytes=LIBRARIES_BYTES[setup.gpus > 1],
-        activations_bytes=counted[0],
-        sampler_bytes=counted[1],
-        graphs_bytes=counted[2],
-        beside_bytes=sum(whole) - sum(counted),
-        verify_logits_bytes=4.0 * rows * _vocab(target),
+        activations_bytes=inside.activations_bytes,
+        sampler_bytes=inside.logits_bytes,
+        graphs_bytes=inside.graphs_bytes,
+        beside_bytes=sum(whole) - sum(inside),
+        verify_logits_bytes=4.0 * accounting.verify_rows(served) * _vocab(target),
         token_bytes=token,
         draft_token_bytes=(own if share is None else share * token) if drafts else 0.0,
     )
@@ -199,20 +227,25 @@ def both_arms(accounting: Accounting, setup: Setup, k: int, limits: Limits) -> t
     return arm_of(accounting, replace(drafted, k=0)), arm_of(accounting, drafted)
 
 
-def _estimated(
-    model: Model, gpus: int, profile: Profile, row_bytes: float
-) -> tuple[float, float, float]:
-    """Bytes of activations, logits and graphs of what an engine runs before it sizes its pool.
+def _estimated(served: Served, profile: Profile, accounting: Accounting) -> Estimate:
+    """Bytes of what an engine runs before it sizes its pool: the widest layer's activations in 16
+    bits with a few copies of the hidden state, `row_bytes` a word for every row of logits, graphs.
 
-    The widest layer's activations in 16 bits, a few copies of the hidden state, and `row_bytes` a
-    word for every row of logits. For Llama-3.1-8B on an 80 GB H100 at vLLM's defaults that is
-    3.9 GiB with the libraries; the log of vllm#19996 leaves 4.5.
+    For Llama-3.1-8B on an 80 GB H100 at vLLM's defaults that is 4.2 GiB with the libraries; the log
+    of vllm-project/vllm#19996 leaves 4.3.
     """
-    arch = model.architecture
-    layers = arch.layers if arch else 0
-    activations = 2.0 * profile.tokens * _widest(arch, gpus) if arch else 0.0
-    graphs = GRAPH_LAYER_BYTES * profile.graphs * layers
-    return activations, row_bytes * profile.rows * _vocab(model), graphs
+    setup = served.setup
+    run = [(setup.target, setup.tp)]
+    if served.k and accounting.second_context and setup.draft.model:
+        run.append((setup.draft.model, setup.draft_tp))
+    activations = logits = graphs = 0.0
+    for model, gpus in run:
+        arch = model.architecture
+        if arch:
+            activations += 2.0 * profile.tokens * _widest(arch, gpus)
+            graphs += GRAPH_LAYER_BYTES * profile.graphs * arch.layers
+        logits += accounting.row_bytes * profile.rows * _vocab(model)
+    return Estimate(activations, logits, graphs)
 
 
 def _widest(arch: Architecture, gpus: int) -> float:

@@ -29,10 +29,10 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import MemoryBill, bill_of, fitting_tp
 from specplan.questions.candidates import COLUMNS, nearly_best, rows
 from specplan.questions.common import basis_of
 from specplan.questions.cost import Cost, cost_of, refuse_price
-from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
 from specplan.questions.weigh import Objective, Point, Weighed, weigh

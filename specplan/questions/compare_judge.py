@@ -12,11 +12,11 @@ from specplan.errors import SpecplanError
 from specplan.physics.choose import best_index
 from specplan.physics.round import time_rounds
 from specplan.questions.beyond import beyond_words, paid_alone
+from specplan.questions.bills import bill_of
 from specplan.questions.common import kind_of
 from specplan.questions.compare_entry import Entry
 from specplan.questions.compare_reasons import reason_against, too_large
 from specplan.questions.cost import cost_of
-from specplan.questions.memory import bill_of
 from specplan.questions.weigh import Point, Rounds, rounds_at
 
 NO_DRAFTS = Alpha(0.0)  # of plain decoding, which proposes nothing

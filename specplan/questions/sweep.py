@@ -16,6 +16,7 @@ from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds
 from specplan.physics.survival import tokens_table
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import MemoryBill, bill_of
 from specplan.questions.common import (
     basis_of,
     dtype_words,
@@ -34,7 +35,7 @@ from specplan.questions.grids import (
     slices,
     whole,
 )
-from specplan.questions.memory import MemoryBill, bill_of, memory_line
+from specplan.questions.memory_view import memory_line
 from specplan.questions.servings import SERVED_BY, SERVING_NAMES, told_once
 from specplan.questions.weigh import lengths
 

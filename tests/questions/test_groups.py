@@ -19,7 +19,8 @@ from specplan.questions.best_k import best_k
 from specplan.questions.explain import explain
 from specplan.questions.facts import facts_of
 from specplan.questions.gate import gate
-from specplan.questions.memory import fitting_tp, memory
+from specplan.questions.bills import fitting_tp
+from specplan.questions.memory import memory
 from specplan.questions.sweep import sweep
 from specplan.questions.weigh import Objective, Point, weigh
 

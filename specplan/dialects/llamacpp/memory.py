@@ -1,6 +1,6 @@
 """How llama.cpp counts memory: two contexts, each with a cache and a compute buffer.
 
-From ggml-org/llama.cpp b11434 (tools/server/server-context.cpp), pull request 23801 and issue 28433.
+From ggml-org/llama.cpp b11434 (tools/server/server-context.cpp), pull request 23801, issue 28433.
 """
 
 from __future__ import annotations

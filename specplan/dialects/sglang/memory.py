@@ -51,9 +51,9 @@ _OLD_RESERVES = ((35, 2.8, 0.1), (90, 9.5, 0.5), (160, 12.0, 0.5), (float("inf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SglangAccounting(Accounting):
-    """`reserve` is held back of a GPU as the engine guesses it; a drafter adds `extra` GiB, one
-    that is a model of its own `extra_model`. `step` is how many times a round's tokens are reserved;
-    `prefill` says that prefills are captured as graphs too.
+    """A reserve is held back of a GPU as the engine guesses it; a drafter adds `extra` GiB, one
+    that is a model of its own `extra_model`. A round's tokens are reserved `step` times; `prefill`
+    says that prefills are captured as graphs too.
     """
 
     flag: str = "--mem-fraction-static"
@@ -70,8 +70,8 @@ class SglangAccounting(Accounting):
 
     def reserve_mib(self, served: Served) -> float:
         """What the engine keeps from weights and cache, in MiB: 512, 1.5 for each token of a
-        prefill chunk, 2 for each sequence of the widest graph, 8 for each captured prefill (1,536 for
-        latent attention), 1,024 for 8 GPUs; 10 GiB at the least where the GPU has more than 60.
+        prefill chunk, 2 for each sequence of the widest graph, 8 for each captured prefill (1,536
+        for latent attention), 1,024 for 8 GPUs; at least 10 GiB where the GPU has more than 60.
         """
         setup, size = served.setup, self.size(served)
         graph = size.graph if setup.tp < 4 else size.graph_wide

@@ -34,7 +34,7 @@ class TrtllmAccounting(Accounting):
         return (1 - self.fraction(served)) * max(served.memory_bytes - resident_bytes, 0.0)
 
     def ahead(self, served: Served) -> int:
-        """k draft tokens and the bonus, and k - 1 more where the drafter is part of the engine."""
+        """K draft tokens and the bonus, and k - 1 more where the drafter is part of the engine."""
         past = served.k - 1 if served.way in ONE_ENGINE else 0
         return served.k + 1 + past if served.k else 0
 

@@ -41,7 +41,7 @@ class VllmAccounting(Accounting):
         return self.default if asked is None else asked
 
     def block_tokens(self, served: Served) -> int:
-        """16; beside recurrent layers as many as make a page no smaller than one of their states."""
+        """16; beside recurrent layers as many as make a page that holds one of their states."""
         arch, kv = served.setup.target.architecture, served.setup.kv_dtype.bytes_per_element
         state = (
             max((b.state_mixer.state_bytes for b in arch.blocks if b.state_mixer), default=0.0)
