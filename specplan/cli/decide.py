@@ -233,7 +233,7 @@ def gate(plan: PlanFile = None, *, what: What, load: Load, candidates: Candidate
 
 
 def memory(plan: PlanFile = None, *, what: What, load: Load, server: Server, out: Out) -> int:
-    """What the drafter costs in memory and sequences, as the engine counts them."""
+    """What the drafter costs in memory and sequences."""
     from specplan.cli.show import show
     from specplan.cli.sized import sized
 

@@ -123,6 +123,10 @@ class Accounting:
         """Recurrent states that a sequence keeps."""
         return 1
 
+    def scratch(self, served: Served) -> int:  # noqa: ARG002
+        """How many of them only a sequence that runs can use, and every one reserves."""
+        return 0
+
     def sequences(self, served: Served) -> int | None:
         """Most sequences that it runs at once; None for no limit of its own."""
         return served.limits.max_num_seqs

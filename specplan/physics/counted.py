@@ -108,23 +108,26 @@ class Arm:
         """
         setup, served = self.served.setup, self.served
         tokens = np.ceil((np.asarray(context, np.float64) + ahead) / self.block) * self.block
-        wide, states = setup.tp // setup.attention_dp, self.accounting.states(served)
-        state = setup.target.state_bytes / wide
-        target = kv_bytes(setup.target, tokens, setup.kv_dtype, wide)
-        drafter, share = np.zeros(tokens.shape), self.accounting.draft_share(served)
-        model = setup.draft.model
-        if not self.accounting.pooled or not served.k or not setup.draft.caches or model is None:
-            return target + (states - 1) * state, drafter
+        target = kv_bytes(setup.target, tokens, setup.kv_dtype, setup.tp // setup.attention_dp)
+        whole = target + (self.accounting.states(served) - 1) * self.state_bytes
+        model, share = setup.draft.model, self.accounting.draft_share(served)
+        if not served.k or not setup.draft.caches or model is None:
+            return whole, np.zeros(tokens.shape)
         if share is not None:
-            drafter = share * (target - state)
-        else:
-            drafter = setup.draft.caches * kv_bytes(model, tokens, setup.kv_dtype, setup.draft_tp)
-        return target + (states - 1) * state, drafter
+            return whole, share * (target - self.state_bytes)
+        own = kv_bytes(model, tokens, setup.kv_dtype, setup.draft_tp)
+        return whole, setup.draft.caches * own
 
     def sequence(self, context: npt.ArrayLike, ahead: int = 0) -> FloatArray:
-        """Both together."""
+        """Both together, as far as the pool pays for them."""
         target, drafter = self.sequence_bytes(context, ahead)
-        return target + drafter
+        return target + drafter if self.accounting.pooled else target
+
+    @property
+    def state_bytes(self) -> float:
+        """Bytes of one recurrent state of the target."""
+        setup = self.served.setup
+        return setup.target.state_bytes / (setup.tp // setup.attention_dp)
 
     @property
     def uniform(self) -> bool:
@@ -148,6 +151,15 @@ class Arm:
             self.blocks * self.block if self.uniform else int(self.concurrency(context) * context)
         )
 
+    def tokens_of_running(self, context: float, running: int) -> int:
+        """The same were recurrent scratch kept for `running` sequences alone, as far as the pool
+        would hold so many (vllm-project/vllm#57261).
+        """
+        each = float(self.sequence(context))
+        scratch = self.accounting.scratch(self.served) * self.state_bytes
+        held = min(running, self.concurrency(context)) * scratch
+        return int((self.pool_bytes - held) / (each - scratch) * context) if each else 0
+
     def fractions(self, needed_bytes: float) -> tuple[float, float] | None:
         """The lowest fraction with `needed_bytes` of pool, and the highest that leaves room for
         what lies beside; None for engines without a fraction. None fits where they cross.
@@ -166,6 +178,8 @@ class Arm:
             beside += self.draft_bytes
             grows = self.draft_token_bytes / self.token_bytes if self.token_bytes else 0.0
         highest = (memory - beside + resident * grows) / (memory * (1 + grows))
+        if highest * memory < resident:  # not even an empty pool fits beside
+            highest = 1 - beside / memory
         return (resident + needed_bytes) / memory, highest
 
 
@@ -206,6 +220,7 @@ def counted_bill(arms: tuple[Arm, Arm], context: npt.ArrayLike) -> Bill:
     plain, drafted = arms
     target, _ = plain.sequence_bytes(context)
     held, drafter = drafted.sequence_bytes(context, drafted.accounting.ahead(drafted.served))
+    drafter = drafter if drafted.accounting.pooled else np.zeros_like(drafter)
     spare = drafted.accounting.spare
     more = plain.held_back_bytes - drafted.held_back_bytes
     return Bill(

@@ -80,15 +80,20 @@ def bills_of(
 ) -> list[MemoryBill]:
     """The bills of a setup at each context, with drafts of k tokens."""
     arms = arms_of_engine(setup, k, limits)
-    bill = counted_bill(arms, contexts) if arms else memory_bill(setup, contexts)
-    weights, token = (
-        (arms[1].draft_bytes, arms[1].draft_token_bytes) if arms else _ideal(setup, bill)
-    )
+    if arms:
+        bill, drafted = counted_bill(arms, contexts), arms[1]
+        weights, token = drafted.draft_bytes, drafted.draft_token_bytes
+        ahead = drafted.accounting.ahead(drafted.served)
+        target_kv, draft_kv = drafted.sequence_bytes(contexts, ahead)
+    else:
+        bill = memory_bill(setup, contexts)
+        weights, token = _ideal(setup, bill)
+        target_kv, draft_kv = bill.target_sequence_bytes, bill.draft_sequence_bytes
     missing = bill.needed_bytes(batch, drafted=True) - bill.usable_bytes
     shortfall = np.where(batch > bill.largest, np.maximum(missing, 1.0), 0.0)
     columns = (
-        bill.target_sequence_bytes + (bill.ahead_sequence_bytes if arms else 0.0),
-        bill.draft_sequence_bytes,
+        target_kv,
+        draft_kv,
         bill.largest_plain.astype(np.int64),
         bill.largest.astype(np.int64),
         shortfall,
@@ -101,11 +106,11 @@ def bills_of(
             memory_basis=setup.hardware.memory_basis,
             usable_bytes=bill.usable_bytes,
             target_weights_bytes=bill.target_bytes,
-            target_kv_bytes_per_sequence=target_kv,
+            target_kv_bytes_per_sequence=of_target,
             draft=setup.draft.label,
             draft_weights_bytes=weights,
             draft_kv_bytes_per_token=token,
-            draft_kv_bytes_per_sequence=draft_kv,
+            draft_kv_bytes_per_sequence=of_draft,
             context=context,
             largest_batch_plain=plain,
             largest_batch=largest,
@@ -113,7 +118,7 @@ def bills_of(
             shortfall_bytes=lacking,
             pool=pool_of(arms, context, needed) if arms else None,
         )
-        for context, target_kv, draft_kv, plain, largest, lacking, needed in zip(
+        for context, of_target, of_draft, plain, largest, lacking, needed in zip(
             contexts, *(column.tolist() for column in columns), strict=True
         )
     ]

@@ -30,7 +30,9 @@ def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked
     verdict = _verdict(bill, setup, asked)
     caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
     return View(
-        title="Memory of the drafter", caption=(caption,), sections=(*sections, Lines(verdict))
+        title="Memory of the drafter",
+        caption=(caption,),
+        sections=(*sections, Lines(verdict, wrap=bill.pool is not None)),
     )
 
 

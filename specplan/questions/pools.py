@@ -16,7 +16,8 @@ class Pool:
     """What an engine counts at one context. `k` tokens are drafted; `*_plain` is without the
     drafter. `lowest_fraction` holds the batch asked, `highest_fraction` leaves room for what lies
     beside: where the lowest is higher, no fraction works. `concurrency` is of sequences of the
-    context, as the engine's log prints it.
+    context, as the engine's log prints it; `pool_tokens_running` were recurrent scratch kept for
+    those alone that run.
     """
 
     counted_from: str
@@ -46,6 +47,7 @@ class Pool:
     pool_tokens: int
     concurrency: float
     sequences_limit: int | None
+    pool_tokens_running: int
     losses: tuple[Loss, ...]
 
     @property
@@ -109,6 +111,7 @@ def pool_of(arms: tuple[Arm, Arm], context: float, needed_bytes: float) -> Pool:
         pool_tokens=drafted.tokens(context),
         concurrency=drafted.concurrency(context),
         sequences_limit=accounting.sequences(served),
+        pool_tokens_running=drafted.tokens_of_running(context, accounting.sequences(served) or 0),
         losses=tuple(accounting.losses(served)),
     )
 
@@ -169,8 +172,17 @@ def pool_notes(pool: Pool, served_by: str, batch: int) -> Iterator[str]:
     for loss in pool.losses:
         lost = f", {people(loss.lost_bytes, 'B')} a GPU" if loss.lost_bytes else ""
         yield f"{served_by}: {loss.says}{lost} ({loss.issue})"
+    if pool.pool_tokens_running > pool.pool_tokens:
+        gain = pool.pool_tokens_running / pool.pool_tokens - 1
+        yield (
+            f"{served_by}: with states for those alone that run the pool would have "
+            f"{pool.pool_tokens_running:,} tokens, {gain:.1%} more"
+        )
     if pool.sequences_limit is not None and batch > pool.sequences_limit:
-        yield f"{served_by} runs {pool.sequences_limit:,} sequences at once: --max-num-seqs"
+        yield (
+            f"{served_by} runs no more than {pool.sequences_limit:,} sequences at once "
+            "(--max-num-seqs)"
+        )
     if (
         pool.verify_logits_bytes
         > pool.activations_bytes + pool.sampler_bytes + pool.held_back_bytes

@@ -115,8 +115,10 @@ class SglangAccounting(Accounting):
         return Profile(self.batched_tokens(served), self.verify_rows(served), 3 + graph // 8)
 
     def draft_share(self, served: Served) -> float | None:
-        """Layers of the drafter over the target's: its heads are taken to be alike."""
-        if served.way in OWN_CELL or not served.draft_layers:
+        """Layers of the drafter over the target's, whose heads are taken to be alike, where the pool
+        is sized for both.
+        """
+        if not self.pooled or served.way in OWN_CELL or not served.draft_layers:
             return None
         return served.draft_layers / layers_that_cache(served.setup.target.architecture)
 

@@ -65,6 +65,10 @@ class VllmAccounting(Accounting):
         """One, and one for each draft token."""
         return 1 + served.k
 
+    def scratch(self, served: Served) -> int:
+        """Those of the draft tokens."""
+        return served.k
+
     def _sizes(self, hardware: Hardware) -> tuple[int, int]:
         """A100s are kept among the small (vllm-project/vllm pull request 17885)."""
         small = hardware.name.startswith("a100")
