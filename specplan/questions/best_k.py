@@ -127,7 +127,7 @@ def best_k(
     if scenario.workloads > 1:
         return best_ks(scenario, goal)
     (point,) = points_of(scenario)
-    weighed = weigh(point, scenario.candidates)
+    weighed = weigh(point, scenario.candidates, scenario.k)
     value = _in_full(weighed, goal, scenario, need, usd_per_gpu_hour)
     return Answer(
         command="best-k",
@@ -235,7 +235,7 @@ def _in_full(
         alpha_low=low,
         alpha_high=high,
         load=_load(w, best),
-        memory=bill_of(point.setup, point.end, point.batch),
+        memory=bill_of(point.setup, point.end, point.batch, scenario.k),
         fitting_tp=None if choice.fits else fitting_tp(point.setup, point.end, point.batch),
         flops_per_token=float(w.flops_per_token[best]),
         throughput=float(w.throughput[best]) if w.bill.largest_plain else None,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.dialects.accounts import accounting_of
-from specplan.domain.accounting import Limits
+from specplan.domain.accounting import Limits, Served
 from specplan.domain.scenario import Setup
 from specplan.physics.counted import Arm, both_arms, counted_bill
 from specplan.physics.memory import Bill, memory_bill
@@ -61,6 +61,12 @@ def arms_of_engine(setup: Setup, k: int, limits: Limits = NO_LIMITS) -> tuple[Ar
     return both_arms(accounting, setup, k, limits) if accounting else None
 
 
+def ahead_of(setup: Setup, k: int) -> int:
+    """Tokens beyond its context that a sequence has room for, as its engine reserves them."""
+    accounting = accounting_of(setup.engine, setup.version)
+    return accounting.ahead(Served(setup, k)) if accounting else setup.draft.slots(k)
+
+
 def bill_at(setup: Setup, context: npt.ArrayLike, k: int, limits: Limits = NO_LIMITS) -> Bill:
     """The bill of a setup over contexts (tokens, any shape), counted by its engine at drafts of k
     tokens where it counts, else the ideal one.
@@ -69,9 +75,13 @@ def bill_at(setup: Setup, context: npt.ArrayLike, k: int, limits: Limits = NO_LI
     return counted_bill(arms, context) if arms else memory_bill(setup, context)
 
 
-def bill_of(setup: Setup, context: float, batch: float = 1, k: int | None = None) -> MemoryBill:
-    """The bill of a setup at one context; the shortfall is that of `batch` with the drafter."""
-    (bill,) = bills_of(setup, (context,), batch, usual_k(setup) if k is None else k)
+def bill_of(
+    setup: Setup, context: float, batch: float = 1, asked: Sequence[int] = ()
+) -> MemoryBill:
+    """The bill of a setup at one context, counted for the largest k asked; the shortfall is that of
+    `batch` with the drafter.
+    """
+    (bill,) = bills_of(setup, (context,), batch, usual_k(setup, asked))
     return bill
 
 

@@ -115,8 +115,8 @@ class SglangAccounting(Accounting):
         return Profile(self.batched_tokens(served), self.verify_rows(served), 3 + graph // 8)
 
     def draft_share(self, served: Served) -> float | None:
-        """Layers of the drafter over the target's, whose heads are taken to be alike, where the pool
-        is sized for both.
+        """Layers of the drafter over the target's, taken to be alike, where the pool is sized for
+        both.
         """
         if not self.pooled or served.way in OWN_CELL or not served.draft_layers:
             return None
