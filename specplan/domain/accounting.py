@@ -73,7 +73,8 @@ class Profile(NamedTuple):
     graphs: int = 0
 
 
-class Loss(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Loss:
     """Memory that a release loses, by its issue: what, how much (0 where it cannot be said)."""
 
     issue: str
@@ -148,6 +149,12 @@ class Accounting:
         most, tokens = self.sequences(served), self.batched_tokens(served)
         wide = (most or 0) * (served.k + 1) if served.k else 0
         return min(wide, tokens) if tokens else wide
+
+    def sampled_drafts(self, served: Served) -> int:  # noqa: ARG002
+        """Rows of logits that it keeps of drafts from one step to the next, where they are sampled
+        instead of taken for certain; 0 where it cannot.
+        """
+        return 0
 
     def draft_share(self, served: Served) -> float | None:  # noqa: ARG002
         """Bytes of the drafter for a token, as a share of the target's, where the engine takes it

@@ -54,6 +54,7 @@ class Arm:
     graphs_bytes: float
     beside_bytes: float
     verify_logits_bytes: float
+    draft_logits_bytes: float
     token_bytes: float
     draft_token_bytes: float
 
@@ -155,10 +156,12 @@ class Arm:
         """The same were recurrent scratch kept for `running` sequences alone, as far as the pool
         would hold so many (vllm-project/vllm#57261).
         """
-        each = float(self.sequence(context))
         scratch = self.accounting.scratch(self.served) * self.state_bytes
+        if not scratch:
+            return self.tokens(context)
         held = min(running, self.concurrency(context)) * scratch
-        return int((self.pool_bytes - held) / (each - scratch) * context) if each else 0
+        each = float(self.sequence(context)) - scratch
+        return int((self.pool_bytes - held) / each * context)
 
     def fractions(self, needed_bytes: float) -> tuple[float, float] | None:
         """The lowest fraction with `needed_bytes` of pool, and the highest that leaves room for
@@ -209,6 +212,7 @@ def arm_of(accounting: Accounting, served: Served) -> Arm:
         sampler_bytes=inside.logits_bytes,
         graphs_bytes=inside.graphs_bytes,
         beside_bytes=sum(whole) - sum(inside),
+        draft_logits_bytes=2.0 * accounting.sampled_drafts(served) * _vocab(target),
         verify_logits_bytes=4.0 * accounting.verify_rows(served) * _vocab(target),
         token_bytes=token,
         draft_token_bytes=(own if share is None else share * token) if drafts else 0.0,

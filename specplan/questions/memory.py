@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from specplan.domain.accounting import Limits
-from specplan.domain.answer import Answer, Column, Scalar, table_of
+from specplan.domain.answer import Answer, Basis, Column, Scalar, table_of
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where
 from specplan.questions.arms import Arms, arms_of
@@ -76,11 +76,20 @@ def memory(scenario: Scenario, limits: Limits = NO_LIMITS) -> Answer:
         value=Memory(tuple(bills), tuple(arms)),
         table=table_of(COLUMNS, records, (SERVED_BY,)),
         view=view_of(scenario, bills, arms, asked),
-        basis=basis_of(scenario, timed=bool(arms)),
+        basis=_basis(scenario, bills, timed=bool(arms)),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *_grouped(scenario.setups), *_counted(scenario, bills)),
         ok=not any(map(_refused, bills)),
     )
+
+
+def _basis(scenario: Scenario, bills: Sequence[MemoryBill], *, timed: bool) -> Basis:
+    """The engines' words, and which parts of a bill no engine states."""
+    basis = basis_of(scenario, timed=timed)
+    if not any(bill.pool for bill in bills):
+        return basis
+    parts = "libraries, activations, logits and graphs are estimated from shapes"
+    return replace(basis, assumed=(*basis.assumed, f"{parts}; engines measure them at start"))
 
 
 def _refused(bill: MemoryBill) -> bool:
@@ -91,20 +100,14 @@ def _refused(bill: MemoryBill) -> bool:
 
 
 def _refuse_unused(scenario: Scenario, limits: Limits) -> None:
-    """Refuses what no engine asked about would read."""
-    flags = {"memory_fraction": False, "max_num_seqs": False, "max_batched_tokens": False}
+    """Refuses a limit that an engine asked about would not read."""
+    told = [f.name for f in fields(limits) if getattr(limits, f.name) is not None]
     for setup in scenario.setups:
         arms = arms_of_engine(setup, 0)
-        if arms:
-            flags = {
-                "memory_fraction": bool(arms[0].accounting.flag),
-                **dict.fromkeys(list(flags)[1:], True),
-            }
-    for name, read in flags.items():
-        if getattr(limits, name) is not None and not read:
-            engines = ", ".join(dict.fromkeys(s.engine.name for s in scenario.setups))
+        unread = told if arms is None else [] if arms[0].accounting.flag else ["memory_fraction"]
+        for name in (name for name in told if name in unread):
             raise UsageError(
-                f"{engines} has no such limit",
+                f"{setup.engine.name} has no such limit",
                 where=Where(f"--{name.replace('_', '-')}"),
                 hint="it is for engines that count their memory: -e vllm, sglang or trtllm",
             )

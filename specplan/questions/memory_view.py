@@ -29,9 +29,10 @@ def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked
         sections.append(Facts(tuple(_arm_facts(arms, None))))
     verdict = _verdict(bill, setup, asked)
     caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
+    counted = (f"counted as in {bill.pool.read_in}",) if bill.pool else ()
     return View(
         title="Memory of the drafter",
-        caption=(caption,),
+        caption=(caption, *counted),
         sections=(*sections, Lines(verdict, wrap=bill.pool is not None)),
     )
 

@@ -13,7 +13,8 @@ from specplan.units import people
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What an engine counts at one context. `k` tokens are drafted; `*_plain` is without the
+    """What an engine counts at one context, by the release that it was `read_in`. `k` tokens are
+    drafted; `*_plain` is without the
     drafter. `lowest_fraction` holds the batch asked, `highest_fraction` leaves room for what lies
     beside: where the lowest is higher, no fraction works. `concurrency` is of sequences of the
     context, as the engine's log prints it; `pool_tokens_running` were recurrent scratch kept for
@@ -21,6 +22,7 @@ class Pool:
     """
 
     counted_from: str
+    read_in: str
     k: int
     fraction_flag: str
     memory_fraction: float | None
@@ -34,6 +36,7 @@ class Pool:
     graphs_bytes: float
     beside_bytes: float
     verify_logits_bytes: float
+    draft_logits_bytes: float
     profiled_tokens: int
     sampled_rows: int
     drafter_in_pool: bool
@@ -85,6 +88,7 @@ def pool_of(arms: tuple[Arm, Arm], context: float, needed_bytes: float) -> Pool:
     low, high = range_ or (None, None)
     return Pool(
         counted_from=accounting.since,
+        read_in=accounting.cite,
         k=served.k,
         fraction_flag=accounting.flag,
         memory_fraction=accounting.fraction(served) if accounting.flag else None,
@@ -98,6 +102,7 @@ def pool_of(arms: tuple[Arm, Arm], context: float, needed_bytes: float) -> Pool:
         graphs_bytes=drafted.graphs_bytes,
         beside_bytes=drafted.beside_bytes,
         verify_logits_bytes=drafted.verify_logits_bytes,
+        draft_logits_bytes=drafted.draft_logits_bytes,
         profiled_tokens=profile.tokens,
         sampled_rows=profile.rows,
         drafter_in_pool=accounting.pooled,
@@ -172,6 +177,11 @@ def pool_notes(pool: Pool, served_by: str, batch: int) -> Iterator[str]:
     for loss in pool.losses:
         lost = f", {people(loss.lost_bytes, 'B')} a GPU" if loss.lost_bytes else ""
         yield f"{served_by}: {loss.says}{lost} ({loss.issue})"
+    if pool.draft_logits_bytes:
+        yield (
+            f"{served_by}: drafts that are sampled (draft_sample_method probabilistic) keep "
+            f"{people(pool.draft_logits_bytes, 'B')} of logits more"
+        )
     if pool.pool_tokens_running > pool.pool_tokens:
         gain = pool.pool_tokens_running / pool.pool_tokens - 1
         yield (

@@ -69,6 +69,11 @@ class VllmAccounting(Accounting):
         """Those of the draft tokens."""
         return served.k
 
+    def sampled_drafts(self, served: Served) -> int:
+        """max_num_seqs k, of drafters with a model; first read in 0.33."""
+        known = self.since == "0.33" and served.way not in LOOKUPS and served.setup.draft.model
+        return self.sequences(served) * served.k if known else 0
+
     def _sizes(self, hardware: Hardware) -> tuple[int, int]:
         """A100s are kept among the small (vllm-project/vllm pull request 17885)."""
         small = hardware.name.startswith("a100")
