@@ -107,6 +107,7 @@ def bills_of(
         bill.largest_plain.astype(np.int64),
         bill.largest.astype(np.int64),
         shortfall,
+        bill.needed_bytes(1, drafted=True),
         bill.needed_bytes(batch, drafted=True),
     )
     return [
@@ -126,9 +127,9 @@ def bills_of(
             largest_batch=largest,
             sequences_lost=plain - largest,
             shortfall_bytes=lacking,
-            pool=pool_of(arms, context, needed) if arms else None,
+            pool=pool_of(arms, context, (needed[0], needed[1])) if arms else None,
         )
-        for context, of_target, of_draft, plain, largest, lacking, needed in zip(
+        for context, of_target, of_draft, plain, largest, lacking, *needed in zip(
             contexts, *(column.tolist() for column in columns), strict=True
         )
     ]

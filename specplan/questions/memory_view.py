@@ -119,6 +119,8 @@ def _verdict(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
     tp = fitting_tp(setup, bill.context, asked) if bill.shortfall_bytes else None
     remedy = f"; with --tp {tp} it would fit" if tp else ""
     pool = bill.pool
+    if pool and pool.raisable and bill.shortfall_bytes:
+        remedy = f"; {pool.fraction_flag} {pool.lowest_fraction:.3f} would hold it"
     if pool and not (pool.feasible and pool.starts):
         return (fraction_words(pool, setup.serving.served_by) + remedy + ".",)
     if not bill.shortfall_bytes:

@@ -14,11 +14,10 @@ from specplan.units import people
 @dataclass(frozen=True, slots=True)
 class Pool:
     """What an engine counts at one context, by the release that it was `read_in`. `k` tokens are
-    drafted; `*_plain` is without the
-    drafter. `lowest_fraction` holds the batch asked, `highest_fraction` leaves room for what lies
-    beside: where the lowest is higher, no fraction works. `concurrency` is of sequences of the
-    context, as the engine's log prints it; `pool_tokens_running` were recurrent scratch kept for
-    those alone that run.
+    drafted; `*_plain` is without the drafter. `least_fraction` holds one sequence, the lowest the
+    batch asked, and the highest leaves room for what lies beside: where the least is higher, none
+    works. `concurrency` is of sequences of the context, as the engine's log prints it;
+    `pool_tokens_running` were recurrent scratch kept for those alone that run.
     """
 
     counted_from: str
@@ -26,6 +25,7 @@ class Pool:
     k: int
     fraction_flag: str
     memory_fraction: float | None
+    least_fraction: float | None
     lowest_fraction: float | None
     highest_fraction: float | None
     held_back_bytes: float
@@ -62,10 +62,17 @@ class Pool:
 
     @property
     def feasible(self) -> bool:
-        """Whether any fraction holds the batch and starts."""
-        if self.lowest_fraction is None or self.highest_fraction is None:
-            return True
-        return self.lowest_fraction <= min(self.highest_fraction, 1.0)
+        """Whether any fraction holds a sequence and starts."""
+        return self._below(self.least_fraction)
+
+    @property
+    def raisable(self) -> bool:
+        """Whether another fraction would hold the batch asked."""
+        return self.memory_fraction is not None and self._below(self.lowest_fraction)
+
+    def _below(self, fraction: float | None) -> bool:
+        """Whether a fraction leaves room for what lies beside."""
+        return fraction is None or fraction <= min(self.highest_fraction or 1.0, 1.0)
 
 
 POOL_COLUMNS = (
@@ -79,19 +86,22 @@ POOL_COLUMNS = (
 )
 
 
-def pool_of(arms: tuple[Arm, Arm], context: float, needed_bytes: float) -> Pool:
-    """The pool of a setup's arms; `needed_bytes` are what the batch asked needs in all."""
+def pool_of(arms: tuple[Arm, Arm], context: float, needed_bytes: tuple[float, float]) -> Pool:
+    """The pool of a setup's arms; `needed_bytes` are what one sequence needs in all, and what the
+    batch asked does.
+    """
     plain, drafted = arms
     served, accounting = drafted.served, drafted.accounting
     profile = accounting.profile(served)
-    range_ = drafted.fractions(max(needed_bytes - drafted.resident_bytes, 0.0))
-    low, high = range_ or (None, None)
+    bounds = [drafted.fractions(max(n - drafted.resident_bytes, 0.0)) for n in needed_bytes]
+    (least, high), (low, _) = (bound or (None, None) for bound in bounds)
     return Pool(
         counted_from=accounting.since,
         read_in=accounting.cite,
         k=served.k,
         fraction_flag=accounting.flag,
         memory_fraction=accounting.fraction(served) if accounting.flag else None,
+        least_fraction=least,
         lowest_fraction=low,
         highest_fraction=high,
         held_back_bytes=drafted.held_back_bytes,
@@ -147,17 +157,17 @@ def held_back_words(pool: Pool, served_by: str) -> str:
     """What an engine leaves free, and by which habit."""
     if pool.memory_fraction is None:
         return f"{people(pool.held_back_bytes, 'B')}: margin of {served_by}"
-    purpose = "" if pool.profiled_tokens else ", for activations and graphs"
-    told = f"{pool.fraction_flag} {pool.memory_fraction:.4g}"
-    return f"{people(pool.held_back_bytes, 'B')}: {told}{purpose}"
+    purpose = "" if pool.profiled_tokens else " (activations, graphs)"
+    told = f"{pool.fraction_flag} {pool.memory_fraction:.3g}"
+    return f"{people(pool.held_back_bytes, 'B')}{purpose}: {told}"
 
 
 def fraction_words(pool: Pool, served_by: str) -> str:
     """That no fraction works, or not the one in use, and between which bounds one would."""
-    low, high = pool.lowest_fraction or 0.0, max(pool.highest_fraction or 0.0, 0.0)
+    low, high = pool.least_fraction or 0.0, max(pool.highest_fraction or 0.0, 0.0)
     if not pool.feasible:
         return (
-            f"No {pool.fraction_flag} works: weights, drafter and cache need {low:.3f}, and "
+            f"No {pool.fraction_flag} works: weights, drafter and one sequence need {low:.3f}, and "
             f"{served_by} leaves room for what lies beside up to {min(high, 1.0):.3f}"
         )
     return (
@@ -168,7 +178,7 @@ def fraction_words(pool: Pool, served_by: str) -> str:
 
 def _fraction_fact(pool: Pool) -> Iterator[tuple[str, str]]:
     low, high = pool.lowest_fraction, pool.highest_fraction
-    if low is not None and high is not None and pool.feasible:
+    if low is not None and high is not None and pool.raisable:
         yield "fractions", f"{low:.3f} to {min(high, 1.0):.3f} hold the batch asked"
 
 
