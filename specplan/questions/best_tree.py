@@ -156,7 +156,7 @@ def _value(
 ) -> BestTree:
     chosen, tree = found.chosen[1], shape.tree
     end = context + growth
-    bill = bill_of(setup, end, batch)
+    bill = bill_of(setup, end, batch, (tree.nodes - 1,) if tree.nodes > 1 else ())
     fits = batch <= (bill.largest_batch if tree.nodes > 1 else bill.largest_batch_plain)
     alike = found.chains.get(tree.nodes - 1) if tree.nodes > 1 else None
     return BestTree(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 
 import pytest
 
 import specplan
+from specplan.catalogue.store import Catalogue
 from specplan.dialects.accounts import COUNTED, accounting_of
 from specplan.domain.accounting import Accounting, Limits, Loss, Served
+from specplan.domain.hardware import Hardware
 from specplan.domain.scenario import Setup
 from specplan.domain.version import ordered
 
@@ -17,6 +20,7 @@ LLAMA = {"target": "llama-3.1-8b", "draft": "eagle3-llama-3.1-8b"}
 HYBRID = {"target": "qwen3.5-27b", "draft": "mtp-qwen3.5-27b", "tp": 2}
 
 
+@cache  # cards are read once
 def setup(engine: str, hardware: str = "h100-sxm", **asked: object) -> Setup:
     """One setup from the catalogue."""
     asked = {**LLAMA, **asked}
@@ -164,10 +168,22 @@ def test_what_vllm_loses():
     assert issues("vllm", 0, **HYBRID) == set()
     hybrid = {"vllm-project/vllm#57261", "vllm-project/vllm#51041"}
     assert issues("vllm", **HYBRID) == hybrid
-    assert issues("vllm@0.26") == {"vllm-project/vllm#50708"}
+    assert issues("vllm@0.26") == set()
+    assert issues("vllm@0.26", draft="llama-3.2-1b") == {"vllm-project/vllm#50708"}
+    assert issues("vllm", draft="llama-3.2-1b") == set()
     big = {"target": "llama-3.1-70b", "draft": "llama-3.1-8b", "tp": 4}
     assert issues("vllm@0.6.6", **big) == set()
     assert issues("vllm@0.6.6", **big, draft_tp=1) == {"vllm-project/vllm#9995"}
+
+
+def test_a_pass_that_drafting_uses_up():
+    """vllm-project/vllm#50708: on a GB10 DFlash at 16 tokens, 256 sequences and 2,048 tokens leave
+    -1,792 to schedule.
+    """
+    block = {"target": "qwen3-8b", "draft": "dflash-qwen3-8b", "hardware": "dgx-spark"}
+    (loss,) = losses("vllm@0.26", 16, **block)
+    assert loss.issue == "vllm-project/vllm#50708"
+    assert "-1,792 tokens are left" in loss.says
 
 
 # SGLang
@@ -298,3 +314,19 @@ def test_llamacpp_has_no_fraction():
     assert accounting.ahead(Served(found, 3)) == 0
     assert issues("llamacpp") == {"ggml-org/llama.cpp#23801"}
     assert "ggml-org/llama.cpp#28433" in issues("llamacpp", **HYBRID)
+
+
+# Everything in the catalogue
+
+
+@pytest.mark.parametrize("engine", ["vllm", "vllm@0.6.6", "sglang", "sglang@0.5.2", "trtllm"])
+@pytest.mark.parametrize("k", [0, 3])
+def test_every_accelerator_has_a_fraction(engine, k):
+    accounting, found = account(engine)
+    for card in (one.card for one in Catalogue().every(Hardware)):
+        for gpus in (1, 8):
+            served = Served(replace(found, hardware=card, tp=gpus, draft_tp=gpus), k)
+            assert 0 < accounting.fraction(served) < 1, card.name
+            assert accounting.batched_tokens(served) > 0
+            assert accounting.sequences(served) is None or accounting.sequences(served) > 0
+            assert all(count >= 0 for count in accounting.working(served))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import specplan
+from specplan.catalogue.store import Catalogue
 from specplan.dialects.accounts import accounting_of
 from specplan.domain.accounting import GIB, Accounting, Limits, Served
 from specplan.domain.architecture import Architecture
 from specplan.domain.layers import Block, Mlp
 from specplan.domain.mixers import Attention, Recurrent
+from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.counted import Arm, arm_of, both_arms, counted_bill
 
@@ -27,6 +30,7 @@ QWEN = {"target": "qwen3.5-27b", "draft": "mtp-qwen3.5-27b"}
 ENGINES = ("vllm", "vllm@0.10", "sglang", "sglang@0.5.9", "trtllm", "llamacpp")
 
 
+@cache  # cards are read once
 def setup(engine: str, hardware: str = "h100-sxm", **asked: object) -> Setup:
     """One setup from the catalogue."""
     asked = {**LLAMA, **asked}
@@ -341,3 +345,22 @@ def test_attention_groups_hold_their_own_sequences():
     assert four.groups == 4
     assert float(four.target_sequence_bytes) == 4 * float(one.target_sequence_bytes)
     assert float(four.needed_bytes(8, drafted=True)) < float(four.needed_bytes(9, drafted=True))
+
+
+MODELS = [one.card for one in Catalogue().every(Model) if not one.card.drafts]
+SOME = MODELS[::7]
+
+
+@pytest.mark.parametrize("model", SOME, ids=lambda model: model.name)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_model_has_parts_that_add_up(engine, model):
+    base = replace(CASES[engine], target=model, tp=8, draft_tp=8, dtype=model.dtype)
+    for arm in arms(replace(base, draft=setup(engine, draft="ngram").draft)):
+        assert arm.activations_bytes >= 0
+        assert arm.token_bytes >= 0
+        assert arm.block >= 1
+        whole = arm.held_back_bytes + arm.resident_bytes + arm.pool_bytes
+        if arm.pool_bytes:
+            assert whole == pytest.approx(arm.served.memory_bytes, rel=1e-12)
+        assert arm.concurrency(8192) >= 0
+        assert arm.tokens(8192) >= 0

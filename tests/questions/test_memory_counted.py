@@ -14,6 +14,7 @@ from specplan.errors import UsageError
 from specplan.questions.best_k import best_k
 from specplan.questions.bills import ahead_of, bill_at, bill_of, usual_k
 from specplan.questions.explain import explain
+from specplan.questions.facts import facts_of
 from specplan.questions.gate import gate
 from specplan.questions.memory import memory
 from specplan.questions.sweep import sweep
@@ -199,6 +200,8 @@ def test_every_answer_counts_alike():
     (bill,) = memory(scenario).value.bills
     assert best_k(scenario).value.load.largest_batch == bill.largest_batch
     assert best_k(scenario).value.memory == bill
+    (fact,) = facts_of(scenario)
+    assert fact.largest_batch == bill.largest_batch
     assert gate(scenario).value.largest_batch == bill.largest_batch
     assert sweep(scenario).value.drafting[0].memory.largest_batch == bill.largest_batch
     over = replace(scenario, batch=(float(bill.largest_batch + 1),))

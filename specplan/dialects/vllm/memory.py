@@ -69,14 +69,22 @@ class VllmAccounting(Accounting):
         """Those of the draft tokens."""
         return served.k
 
+    def draft_rows(self, served: Served) -> int:
+        """Rows that a drafter's pass has beyond the target's for each sequence: one of a model,
+        k - 1 of those that propose in one pass.
+        """
+        if served.way == "model":
+            return 1
+        return served.k - 1 if served.way in {"block", "dflash", "dspark"} else 0
+
     def sampled_drafts(self, served: Served) -> int:
         """max_num_seqs k, of drafters with a model; first read in 0.33."""
         known = self.since == "0.33" and served.way not in LOOKUPS and served.setup.draft.model
         return self.sequences(served) * served.k if known else 0
 
     def _sizes(self, hardware: Hardware) -> tuple[int, int]:
-        """A100s are kept among the small (vllm-project/vllm pull request 17885)."""
-        small = hardware.name.startswith("a100")
+        """A100s are kept among the small (vllm-project/vllm pull request 17885), and GB10."""
+        small = hardware.name.startswith(("a100", "dgx-spark"))
         fitting = [s for s in self.sizes if hardware.memory >= s[0] * GIB and not (small and s[0])]
         return fitting[-1][1:]
 
@@ -130,11 +138,13 @@ class VllmAccounting(Accounting):
                 "the engine sizes its cache as if the drafter were spread over all GPUs: the first "
                 "one holds it whole",
             )
-        if self.since == "0.20.2":
+        rows = self.draft_rows(served)
+        if self.since == "0.20.2" and rows:
+            left = self.batched_tokens(served) - rows * self.sequences(served)
             yield Loss(
                 "vllm-project/vllm#50708",
-                "in 0.26 tokens ahead times max_num_seqs come off max_num_batched_tokens, which "
-                "may turn negative",
+                f"drafting takes {rows} of max_num_batched_tokens for each of max_num_seqs: of a "
+                f"pass {left:,} tokens are left to schedule",
             )
 
 
