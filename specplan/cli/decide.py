@@ -11,9 +11,8 @@ from specplan.cli import complete
 from specplan.cli.compare import EXAMPLES as COMPARING
 from specplan.cli.compare import compare
 from specplan.cli.help import Command
-from specplan.cli.options import Candidates, Load, Out, PlanFile, Usd, What, command, typed
+from specplan.cli.options import Candidates, Load, Out, PlanFile, Server, Usd, What, command, typed
 from specplan.cli.values import number, whole
-from specplan.errors import UsageError
 
 Mix = Annotated[
     list[str] | None,
@@ -116,7 +115,8 @@ specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
 specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8""",
     "memory": """\
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100
-specplan memory -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -c 8k""",
+specplan memory -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -c 8k
+specplan memory -t llama-3.1-8b -d eagle3 -g h100 -e vllm -c 8k -k 3""",
     "explain": """\
 specplan explain -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -e vllm
 specplan explain -t llama-3-8b -d free -g h100 -a 0.8 -k 4 -e vllm -f chart""",
@@ -232,22 +232,12 @@ def gate(plan: PlanFile = None, *, what: What, load: Load, candidates: Candidate
     return show(question(scenario), out)
 
 
-def memory(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
+def memory(plan: PlanFile = None, *, what: What, load: Load, server: Server, out: Out) -> int:
     """What the drafter costs in memory and sequences."""
-    from specplan.cli.plans import catalogue_of, plan_of
-    from specplan.cli.scenario import build
     from specplan.cli.show import show
-    from specplan.questions.memory import memory as question
+    from specplan.cli.sized import sized
 
-    scenario = build(
-        typed(what, load),
-        catalogue=catalogue_of(what),
-        plan=plan_of(plan),
-        needs=("target", "draft", "hardware"),
-    )
-    if load.k and not scenario.acceptance:
-        raise UsageError("-k needs an acceptance: the speedup depends on both", hint="add -a 0.7")
-    return show(question(scenario), out)
+    return show(sized(plan, what, load, server), out)
 
 
 def explain(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:

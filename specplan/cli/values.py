@@ -26,6 +26,19 @@ def number(option: str) -> Callable[[object], float]:
     return read
 
 
+def share(option: str) -> Callable[[object], float]:
+    """Reads a share: more than 0, at most 1."""
+
+    def read(text: object) -> float:
+        value = number(option)(text)
+        if not 0 < value <= 1:
+            what = f"'{visible(str(text), 60)}' is no share"
+            raise UsageError(what, where=Where(option), expected="more than 0 and at most 1")
+        return value
+
+    return read
+
+
 def whole(option: str) -> Callable[[object], int]:
     """Reads a whole number."""
 

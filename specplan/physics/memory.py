@@ -24,7 +24,8 @@ class Bill:
     """Bytes on the fullest GPU of a setup; `*_sequence_bytes` are for one sequence on a GPU that
     holds it, per context. Of the target's a GPU holds every `groups`-th, of the drafter's all.
     `ahead_sequence_bytes` are the target's for the tokens that a round is ahead of the context:
-    with a drafter alone.
+    with a drafter alone. `other_bytes` are neither weights nor caches, `other_plain_bytes` those
+    without the drafter; the ideal form has none.
     """
 
     usable_bytes: float
@@ -34,18 +35,20 @@ class Bill:
     draft_sequence_bytes: FloatArray
     ahead_sequence_bytes: FloatArray
     groups: int = 1
+    other_bytes: float = 0.0
+    other_plain_bytes: float = 0.0
 
     @property
     def largest_plain(self) -> FloatArray:
         """Largest batch without the drafter, per context; 0 when nothing fits."""
-        left_bytes = self.usable_bytes - self.target_bytes
+        left_bytes = self.usable_bytes - self.target_bytes - self.other_plain_bytes
         nothing = np.zeros_like(self.draft_sequence_bytes)
         return self._largest(left_bytes, self.target_sequence_bytes, nothing)
 
     @property
     def largest(self) -> FloatArray:
         """Largest batch with the drafter, per context; 0 when nothing fits."""
-        left_bytes = self.usable_bytes - self.target_bytes - self.draft_bytes
+        left_bytes = self.usable_bytes - self.target_bytes - self.draft_bytes - self.other_bytes
         held = self.target_sequence_bytes + self.ahead_sequence_bytes
         return self._largest(left_bytes, held, self.draft_sequence_bytes)
 
@@ -56,7 +59,9 @@ class Bill:
         plain = self.target_bytes + held * self.target_sequence_bytes
         ahead = held * self.ahead_sequence_bytes
         extra = self.draft_bytes + sequences * self.draft_sequence_bytes
-        return plain + ahead + extra if drafted else plain
+        if drafted:
+            return plain + ahead + extra + self.other_bytes
+        return plain + self.other_plain_bytes
 
     def _largest(
         self, left_bytes: float, target_sequence_bytes: FloatArray, draft_sequence_bytes: FloatArray
@@ -73,6 +78,15 @@ class Bill:
         return largest
 
 
+def held_weights_bytes(setup: Setup) -> float:
+    """Bytes of the target's weights on a GPU: each attention group beyond the first holds once
+    more what is no expert.
+    """
+    weights = setup.target.weights_bytes(setup.dtype)
+    weights += (setup.attention_dp - 1) * (weights - setup.target.expert_bytes(setup.dtype))
+    return weights / setup.tp
+
+
 def memory_bill(setup: Setup, context: npt.ArrayLike, slots: float = 0) -> Bill:
     """The bill of a setup over contexts (tokens, any shape).
 
@@ -82,14 +96,11 @@ def memory_bill(setup: Setup, context: npt.ArrayLike, slots: float = 0) -> Bill:
     length = np.asarray(context, np.float64)
     target, draft, groups = setup.target, setup.draft.model, setup.attention_dp
     nothing = np.zeros(length.shape)
-    # Each group beyond the first holds once more what is no expert.
-    weights = target.weights_bytes(setup.dtype)
-    weights += (groups - 1) * (weights - target.expert_bytes(setup.dtype))
     kept = kv_bytes(target, length, setup.kv_dtype, setup.tp // groups)
     drafted = length + slots
     return Bill(
         usable_bytes=setup.hardware.memory * USABLE_FRACTION,
-        target_bytes=weights / setup.tp,
+        target_bytes=held_weights_bytes(setup),
         draft_bytes=setup.draft.weights_bytes(setup.draft_dtype) / setup.draft_tp,
         target_sequence_bytes=kept,
         draft_sequence_bytes=setup.draft.caches

@@ -16,7 +16,7 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions.weigh import lengths
 
 if TYPE_CHECKING:
-    from specplan.questions.memory import MemoryBill
+    from specplan.questions.bills import MemoryBill
 
 _CELLS = 1 << 18  # speedups that are held together
 

@@ -29,10 +29,10 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import MemoryBill, bill_of, fitting_tp
 from specplan.questions.candidates import COLUMNS, nearly_best, rows
 from specplan.questions.common import basis_of
 from specplan.questions.cost import Cost, cost_of, refuse_price
-from specplan.questions.memory import MemoryBill, bill_of, fitting_tp
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
 from specplan.questions.weigh import Objective, Point, Weighed, weigh
@@ -127,7 +127,7 @@ def best_k(
     if scenario.workloads > 1:
         return best_ks(scenario, goal)
     (point,) = points_of(scenario)
-    weighed = weigh(point, scenario.candidates)
+    weighed = weigh(point, scenario.candidates, scenario.k)
     value = _in_full(weighed, goal, scenario, need, usd_per_gpu_hour)
     return Answer(
         command="best-k",
@@ -235,7 +235,7 @@ def _in_full(
         alpha_low=low,
         alpha_high=high,
         load=_load(w, best),
-        memory=bill_of(point.setup, point.end, point.batch),
+        memory=bill_of(point.setup, point.end, point.batch, scenario.k),
         fitting_tp=None if choice.fits else fitting_tp(point.setup, point.end, point.batch),
         flops_per_token=float(w.flops_per_token[best]),
         throughput=float(w.throughput[best]) if w.bill.largest_plain else None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from specplan.domain.answer import Facts, Lines, Rows, Section, View
 from specplan.questions.common import acceptance_words, alpha_words, dtype_words, percent, times
 from specplan.questions.cost import cost_words
-from specplan.questions.memory import drafter_words, misfit_words, sequences_words
+from specplan.questions.memory_view import drafter_words, misfit_words, sequences_words
 from specplan.questions.yields import yield_words
 from specplan.units import people
 

@@ -12,12 +12,12 @@ from specplan.domain.answer import Answer, Chunk, Column, Lines, Rows, Section, 
 from specplan.domain.scenario import Scenario
 from specplan.physics.choose import break_even_alpha
 from specplan.physics.estimate import fit_rule
-from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timing, bound_names, cost_ratio, time_rounds
 from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import basis_of, percent, setups_caption
 from specplan.questions.grids import (
     ROUND_COLUMNS,
@@ -148,7 +148,8 @@ def _won(here: Scenario, objective: Objective) -> _Won:
         for number in range(len(here.context))
     ]
     surface = Surface(*(np.stack(arrays).reshape(shape) for arrays in zip(*flat, strict=True)))
-    bill = memory_bill(setup, (np.asarray(here.context) + here.growth).reshape(-1, 1, 1))
+    ends = (np.asarray(here.context) + here.growth).reshape(-1, 1, 1)
+    bill = bill_at(setup, ends, usual_k(setup, here.k))
     room = np.where(surface.k > 0, bill.largest, bill.largest_plain)
     fits = np.asarray(here.batch).reshape(-1, 1) <= room
     return _Won(here, k, tokens, timing, surface, fits)
@@ -164,7 +165,7 @@ def _factors(
         Point(here.setups[0], here.context[number], 1, acceptance, here.growth)
         for acceptance in here.acceptance
     )
-    scores = [weigh(point, here.candidates).score(objective) for point in points]
+    scores = [weigh(point, here.candidates, here.k).score(objective) for point in points]
     return np.maximum(np.stack(scores), FLOOR), np.ones_like(gain)
 
 

@@ -15,8 +15,8 @@ from specplan.physics.tree_shapes import Shape, shape_of
 from specplan.questions import best_tree_view as view
 from specplan.questions.best_tree_rows import COLUMNS, rows
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import bill_of, fitting_tp
 from specplan.questions.common import basis_of, refuse_mix
-from specplan.questions.memory import bill_of, fitting_tp
 from specplan.questions.servings import SERVED_BY
 from specplan.questions.trees_weighed import (
     BestTree,
@@ -156,7 +156,7 @@ def _value(
 ) -> BestTree:
     chosen, tree = found.chosen[1], shape.tree
     end = context + growth
-    bill = bill_of(setup, end, batch)
+    bill = bill_of(setup, end, batch, (tree.nodes - 1,) if tree.nodes > 1 else ())
     fits = batch <= (bill.largest_batch if tree.nodes > 1 else bill.largest_batch_plain)
     alike = found.chains.get(tree.nodes - 1) if tree.nodes > 1 else None
     return BestTree(

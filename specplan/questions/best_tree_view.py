@@ -9,7 +9,7 @@ from specplan.domain.answer import Facts, Lines, Rows, Section, View
 from specplan.domain.scenario import Scenario
 from specplan.domain.tree import Tree
 from specplan.questions.common import dtype_words, percent, setups_caption, times
-from specplan.questions.memory import misfit_words
+from specplan.questions.memory_view import misfit_words
 from specplan.questions.servings import varied
 from specplan.questions.tree_drawing import drawn
 from specplan.questions.trees_weighed import BestTree, BestTrees, Weighed

@@ -10,12 +10,12 @@ from specplan.domain.contest import Candidate, Contest, candidate_of, undrafted
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import Refused, UsageError, Where, unknown
 from specplan.questions import compare_view as view
+from specplan.questions.bills import fitting_tp
 from specplan.questions.common import basis_of, refuse_mix
 from specplan.questions.compare_entry import ASIDE, COLUMNS, SORTS, Entry, figure_of, ranked
 from specplan.questions.compare_judge import Judge, place_of
 from specplan.questions.compare_reasons import UNKNOWN
 from specplan.questions.cost import refuse_price
-from specplan.questions.memory import fitting_tp
 
 MOST_SHOWN = 20  # rows for people, unless they say how many
 FEW_PLACES = 4  # of which plain decoding is shown in any case

@@ -15,9 +15,9 @@ class Entry:
     large keeps its memory.
 
     Bytes are on the fullest GPU. `slots_ahead` of a sequence's cache a round may write before it is
-    known what is kept: memory counts none of them, here as in every answer. `throughput` compares
-    tokens per second with plain decoding, each arm at the largest batch that fits it; `band` is how
-    far 9 of 10 predictions of its like were off, where that was measured.
+    known what is kept: engines that count their memory charge them, the ideal form does not.
+    `throughput` compares tokens per second with plain decoding, each arm at the largest batch that
+    fits it; `band` is how far 9 of 10 predictions of its like were off, where that was measured.
     """
 
     target: str
@@ -105,7 +105,7 @@ COLUMNS = (
     Column("largest_batch_plain", "sequences", "without", "count", "that fit without the drafter"),
     Column("largest_batch", "sequences", "sequences", "count", "that fit with the drafter"),
     Column("sequences_lost", "sequences", "lost", "count", "to the drafter"),
-    Column("slots_ahead", "tokens", "ahead", "count", "of a sequence's cache in a round; no cost"),
+    Column("slots_ahead", "tokens", "ahead", "count", "of a sequence's cache in a round"),
     Column("largest_tokens_per_s", "1/s", "tok/s", "number", "at its own largest batch"),
     Column(
         *("largest_tokens_per_s_per_gpu", "1/s", "full/GPU", "number"),

@@ -12,11 +12,11 @@ from specplan.errors import SpecplanError
 from specplan.physics.choose import best_index
 from specplan.physics.round import time_rounds
 from specplan.questions.beyond import beyond_words, paid_alone
+from specplan.questions.bills import ahead_of, bill_of
 from specplan.questions.common import kind_of
 from specplan.questions.compare_entry import Entry
 from specplan.questions.compare_reasons import reason_against, too_large
 from specplan.questions.cost import cost_of
-from specplan.questions.memory import bill_of
 from specplan.questions.weigh import Point, Rounds, rounds_at
 
 NO_DRAFTS = Alpha(0.0)  # of plain decoding, which proposes nothing
@@ -74,7 +74,7 @@ class Judge:
         rounds = rounds_at(point, self.scenario.candidates)
         setup, best = rounds.point.setup, int(best_index(rounds.speedup))
         k = rounds.k[best]
-        bill = bill_of(setup, point.end, point.batch)
+        bill = bill_of(setup, point.end, point.batch, self.scenario.k)
         plain = self._plain(setup)
         self._note(rounds)
         lacking = bill.shortfall_bytes if k else plain.shortfall_bytes
@@ -86,7 +86,7 @@ class Judge:
             largest_batch_plain=bill.largest_batch_plain,
             largest_batch=bill.largest_batch,
             sequences_lost=bill.sequences_lost,
-            slots_ahead=setup.draft.slots(k),
+            slots_ahead=ahead_of(setup, k),
             fits=not lacking,
             shortfall_bytes=lacking,
             basis=kind_of(setup),

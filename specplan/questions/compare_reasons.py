@@ -10,7 +10,7 @@ from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.errors import Refused
 from specplan.physics.survival import fires
-from specplan.questions.memory import MemoryBill
+from specplan.questions.bills import MemoryBill
 from specplan.rules.drafters import made_for_others, unfit
 from specplan.units import people
 

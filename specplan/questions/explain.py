@@ -10,7 +10,6 @@ import numpy as np
 from specplan.domain.answer import Answer, Column, Scalar, table_of
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
-from specplan.physics.memory import memory_bill
 from specplan.physics.prefill import prefill
 from specplan.physics.round import (
     Timed,
@@ -24,6 +23,7 @@ from specplan.physics.steps import EXCHANGE, Share, Step, arithmetic
 from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import paid_alone
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import basis_of, one_setup, refuse_mix
 from specplan.questions.explain_view import Explained, PassFigures, draft_names, explained
 from specplan.questions.weigh import Point, weigh
@@ -95,7 +95,7 @@ def _best(scenario: Scenario, setup: Setup) -> int:
 def _misfit(scenario: Scenario, setup: Setup) -> Iterator[str]:
     """A note where the batch does not fit, with the drafter unless it drafts nothing."""
     (batch,), (context,), (k,) = scenario.batch, scenario.context, scenario.k
-    bill = memory_bill(setup, context + scenario.growth)
+    bill = bill_at(setup, context + scenario.growth, usual_k(setup, scenario.k))
     largest = int(bill.largest if k else bill.largest_plain)
     if batch > largest:
         end = f"memory ends at {largest:,}" if largest else "no sequence fits"

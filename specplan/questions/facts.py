@@ -15,10 +15,10 @@ from specplan.domain.acceptance import Acceptance
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import Refused
 from specplan.physics.choose import BATCH_LIMIT, TIE, best_index, break_even_alpha, scan_batches
-from specplan.physics.memory import memory_bill
 from specplan.physics.round import seen_by, time_rounds
 from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray, alpha_for_tokens
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.mix import mixed_speedups
 from specplan.questions.weigh import lengths
 from specplan.rules.expected import Facts
@@ -213,7 +213,8 @@ def _speed(chosen: _Chosen) -> dict[str, npt.NDArray[Any]]:
 def _memory(chosen: _Chosen) -> dict[str, npt.NDArray[Any]]:
     """Room at each point; `free_bytes` is negative just where the batch exceeds the largest."""
     work, drafting = chosen.priced.work, chosen.drafting
-    bill = memory_bill(chosen.priced.setup, work.context + work.growth)
+    setup = chosen.priced.setup
+    bill = bill_at(setup, work.context + work.growth, usual_k(setup, chosen.asked))
     largest = bill.largest if drafting else bill.largest_plain
     free = bill.usable_bytes - bill.needed_bytes(work.batch, drafted=drafting)
     drafted = bill.draft_bytes + work.batch * bill.draft_sequence_bytes

@@ -19,12 +19,12 @@ from specplan.physics.choose import (
     best_index,
     scan_batches,
 )
-from specplan.physics.memory import memory_bill
 from specplan.physics.round import seen_by
 from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 from specplan.questions.best_k_view import crossing_words
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
 from specplan.questions.weigh import lengths
 from specplan.units import people
@@ -81,7 +81,7 @@ def gate(scenario: Scenario) -> Answer:
         raise UsageError("gate is about one context and one acceptance", hint="give one of each")
     context, acceptance = scenario.context[0], scenario.acceptance[0]
     setup = seen_by(setup, acceptance, context)
-    bill = memory_bill(setup, context + scenario.growth)
+    bill = bill_at(setup, context + scenario.growth, usual_k(setup, scenario.k))
     largest, plain = int(bill.largest), int(bill.largest_plain)
     scanned = min(largest, BATCH_LIMIT)
     k = lengths(setup, scenario.candidates)

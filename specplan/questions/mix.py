@@ -66,7 +66,11 @@ def best_for_mix(scenario: Scenario) -> Answer:
     weights = np.asarray([part.weight for part in scenario.parts])
     shares = weights / weights.sum()
     weighed = [
-        weigh(Point(setup, p.context, p.batch, p.acceptance, scenario.growth), scenario.candidates)
+        weigh(
+            Point(setup, p.context, p.batch, p.acceptance, scenario.growth),
+            scenario.candidates,
+            scenario.k,
+        )
         for p in scenario.parts
     ]
     plain_s = np.asarray([w.timing.plain_s[0, 0, 0] for w in weighed])

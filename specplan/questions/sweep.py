@@ -12,10 +12,10 @@ import numpy.typing as npt
 from specplan.domain.answer import Answer, Chunk, Column, Lines, Pivot, Table, View
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.choose import best_index
-from specplan.physics.memory import memory_bill
 from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds
 from specplan.physics.survival import tokens_table
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import MemoryBill, bill_at, bill_of, usual_k
 from specplan.questions.common import (
     basis_of,
     dtype_words,
@@ -34,7 +34,7 @@ from specplan.questions.grids import (
     slices,
     whole,
 )
-from specplan.questions.memory import MemoryBill, bill_of, memory_line
+from specplan.questions.memory_view import memory_line
 from specplan.questions.servings import SERVED_BY, SERVING_NAMES, told_once
 from specplan.questions.weigh import lengths
 
@@ -119,7 +119,8 @@ def _chunk(here: Scenario) -> Chunk:
     shape = (len(here.context), len(here.batch), len(here.acceptance), len(k))
     timing = time_rounds(setup, here.context, here.batch, k)
     tokens = tokens_table(here.acceptance, k, here.context)[:, np.newaxis]
-    bill = memory_bill(setup, (np.asarray(here.context) + here.growth).reshape(-1, 1, 1, 1))
+    ends = (np.asarray(here.context) + here.growth).reshape(-1, 1, 1, 1)
+    bill = bill_at(setup, ends, usual_k(setup, here.k))
     sizes, lengths_of_k = np.asarray(here.batch).reshape(-1, 1, 1), np.asarray(k)
     round_s = timing.round_s[:, :, np.newaxis, :]
     cells = {
@@ -176,7 +177,7 @@ def _drafting(setup: Setup, scenario: Scenario) -> Drafting:
         hardware=setup.where,
         serving=setup.serving,
         cost_ratio=cost_ratio(setup, context),
-        memory=bill_of(setup, context + scenario.growth),
+        memory=bill_of(setup, context + scenario.growth, asked=scenario.k),
     )
 
 

@@ -14,7 +14,7 @@ from specplan.physics.tokens import FloatArray
 from specplan.physics.tree import best_trees, tree_tokens
 from specplan.physics.tree_round import TreeTiming
 from specplan.physics.tree_shapes import Shape, chain
-from specplan.questions.memory import MemoryBill
+from specplan.questions.bills import MemoryBill
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from specplan.domain.acceptance import Acceptance
 from specplan.domain.scenario import Setup
 from specplan.physics.choose import best_index
 from specplan.physics.drafting import draft_params, drafted
-from specplan.physics.memory import Bill, memory_bill
+from specplan.physics.memory import Bill
 from specplan.physics.round import Timing, seen_by, time_rounds
 from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
+from specplan.questions.bills import bill_at, usual_k
 
 
 class Objective(StrEnum):
@@ -110,11 +111,13 @@ def rounds_at(point: Point, candidates: tuple[int, ...]) -> Rounds:
     return Rounds(replace(point, setup=setup), k, tokens, timing)
 
 
-def weigh(point: Point, candidates: tuple[int, ...]) -> Weighed:
-    """The candidates at a point, its drafter as this acceptance finds it."""
+def weigh(point: Point, candidates: tuple[int, ...], asked: tuple[int, ...] = ()) -> Weighed:
+    """The candidates at a point, its drafter as this acceptance finds it; memory is counted for
+    the largest k `asked`.
+    """
     rounds = rounds_at(point, candidates)
     point, k, tokens = rounds.point, rounds.k, rounds.tokens
-    bill = memory_bill(point.setup, point.end)
+    bill = bill_at(point.setup, point.end, usual_k(point.setup, asked))
     return Weighed(
         point=point,
         k=k,

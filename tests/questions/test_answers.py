@@ -11,7 +11,7 @@ import pytest
 import specplan
 from specplan.errors import UsageError
 from specplan.questions.best_k import best_k
-from specplan.questions.memory import fitting_tp
+from specplan.questions.bills import fitting_tp
 
 PAIR = {"target": "llama-3-8b", "draft": "llama-3.2-1b", "hardware": "h100-sxm"}
 

@@ -16,10 +16,11 @@ from specplan.domain.answer import Facts
 from specplan.domain.card import Dtype
 from specplan.domain.scenario import Scenario
 from specplan.questions.best_k import best_k
+from specplan.questions.bills import fitting_tp
 from specplan.questions.explain import explain
 from specplan.questions.facts import facts_of
 from specplan.questions.gate import gate
-from specplan.questions.memory import fitting_tp, memory
+from specplan.questions.memory import memory
 from specplan.questions.sweep import sweep
 from specplan.questions.weigh import Objective, Point, weigh
 

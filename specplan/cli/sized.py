@@ -1,0 +1,41 @@
+"""The body of `memory`: what the server is told, beside the scenario."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from specplan.errors import UsageError, Where
+
+if TYPE_CHECKING:
+    from specplan.cli.options import Load, Server, What
+    from specplan.domain.answer import Answer
+
+
+def sized(plan: str | None, what: What, load: Load, server: Server) -> Answer:
+    """The answer of `memory`."""
+    from specplan.cli.options import typed
+    from specplan.cli.plans import catalogue_of, plan_of
+    from specplan.cli.scenario import build
+    from specplan.domain.accounting import Limits
+    from specplan.domain.scenario import Input
+    from specplan.questions.bills import arms_of_engine
+    from specplan.questions.memory import memory as question
+
+    scenario = build(
+        typed(what, load),
+        catalogue=catalogue_of(what),
+        plan=plan_of(plan),
+        needs=("target", "draft", "hardware"),
+    )
+    counted = any(arms_of_engine(setup, 0) for setup in scenario.setups)
+    if load.k and not scenario.acceptance and not counted:
+        raise UsageError("-k needs an acceptance: the speedup depends on both", hint="add -a 0.7")
+    told = {name: value for name, value in asdict(server).items() if value is not None}
+    for name, value in told.items():
+        if value < 1 and name != "memory_fraction":
+            where = Where(f"--{name.replace('_', '-')}")
+            raise UsageError(f"{value} is too few", where=where, expected="1 or more")
+    inputs = {name: Input(value=value, origin="flag") for name, value in told.items()}
+    scenario = replace(scenario, inputs={**scenario.inputs, **inputs})
+    return question(scenario, Limits(**told))

@@ -1,0 +1,139 @@
+"""How a memory bill is told: in full for one setup, in rows for several, in words elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from specplan.domain.answer import Facts, Lines, Rows, View
+from specplan.domain.scenario import Scenario, Serving, Setup
+from specplan.physics.memory import USABLE_FRACTION
+from specplan.questions.arms import Arms
+from specplan.questions.bills import MemoryBill, fitting_tp
+from specplan.questions.common import acceptance_words, dtype_words, percent, tokens_words
+from specplan.questions.pools import fraction_words, held_back_words, pool_facts
+from specplan.questions.servings import telling, varied
+from specplan.units import people
+
+
+def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
+    """One bill in full, or a row for each."""
+    if len(bills) > 1:
+        places = ("target", "draft", "hardware", "tp", *varied(scenario.setups))
+        batches = ("largest_batch_plain", "largest_batch", "sequences_lost", "shortfall_bytes")
+        rows = Rows(columns=(*places, "context", "draft_weights_bytes", *batches))
+        told = Facts(tuple(_arm_facts(arms, telling(scenario.setups))))
+        return View(title="Memory of the drafter", sections=(rows, told))
+    bill, setup = bills[0], scenario.setups[0]
+    sections = [Facts(tuple(_facts(bill, setup)))]
+    if arms:
+        sections.append(Facts(tuple(_arm_facts(arms, None))))
+    verdict = _verdict(bill, setup, asked)
+    caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
+    counted = (f"counted as in {bill.pool.read_in}",) if bill.pool else ()
+    return View(
+        title="Memory of the drafter",
+        caption=(caption, *counted),
+        sections=(*sections, Lines(verdict, wrap=bill.pool is not None)),
+    )
+
+
+def memory_line(bill: MemoryBill) -> str:
+    """The bill in one line."""
+    return f"{drafter_words(bill)}; {sequences_words(bill)}"
+
+
+def drafter_words(bill: MemoryBill) -> str:
+    """What the drafter takes."""
+    return (
+        f"{people(bill.draft_weights_bytes, 'B')} + "
+        f"{people(bill.draft_kv_bytes_per_token, 'B')} KV/token"
+    )
+
+
+def sequences_words(bill: MemoryBill) -> str:
+    """How many sequences fit without and with the drafter."""
+    lost = "none fits"
+    if bill.largest_batch_plain:
+        lost = (
+            f"-{bill.sequences_lost:,}, {percent(bill.sequences_lost / bill.largest_batch_plain)}"
+        )
+    return (
+        f"{bill.largest_batch_plain:,} -> {bill.largest_batch:,} sequences of "
+        f"{people(bill.context, 'tokens')} ({lost})"
+    )
+
+
+def misfit_words(bill: MemoryBill, batch: float, tp: int | None) -> str:
+    """That a batch does not fit, how many do, and the GPUs `tp` on which it would, if any."""
+    remedy = f"; with --tp {tp} it would fit" if tp else ""
+    return (
+        f"Does not fit: batch {batch:,.0f} at {people(bill.context, 'tokens')} "
+        f"tokens; {bill.largest_batch:,} sequences fit with the drafter, "
+        f"{bill.largest_batch_plain:,} without{remedy}."
+    )
+
+
+def _facts(bill: MemoryBill, setup: Setup) -> Iterator[tuple[str, str]]:
+    shown = "driver shows" if bill.memory_basis == "driver" else "label says"
+    memory, pool, served_by = people(bill.memory_bytes, "B"), bill.pool, setup.serving.served_by
+    groups, plain = setup.attention_dp, bill.largest_batch_plain
+    held = f", one in {groups} of them on a GPU" if groups > 1 else ""
+    if pool:
+        yield "memory", f"{memory} that the {shown}"
+        yield "held back", held_back_words(pool, served_by)
+    else:
+        usable = f"{USABLE_FRACTION:.0%} of {memory} that the {shown}"
+        yield "usable", f"{people(bill.usable_bytes, 'B')}: {usable}"
+    yield "target weights", people(bill.target_weights_bytes, "B")
+    yield "target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence{held}"
+    beside = "" if pool is None or pool.drafter_in_pool else ", beside the fraction"
+    yield "drafter weights", f"{people(bill.draft_weights_bytes, 'B')}{beside}"
+    token = f"{people(bill.draft_kv_bytes_per_token, 'B')} per token"
+    yield "drafter KV", f"{people(bill.draft_kv_bytes_per_sequence, 'B')} per sequence ({token})"
+    if pool:
+        yield from pool_facts(pool, bill.context)
+    yield "sequences without", f"{plain:,}"
+    yield "sequences with", f"{bill.largest_batch:,}"
+    lost = f"{bill.sequences_lost:,} ({percent(bill.sequences_lost / plain)})" if plain else ""
+    yield "lost", lost or "none fits"
+
+
+def _arm_facts(
+    arms: list[Arms], apart: Callable[[Serving], str] | None
+) -> Iterator[tuple[str, str]]:
+    """The arms, with `apart` one of several setups each."""
+    for arm in arms:
+        of = ""
+        if apart:
+            place = (arm.hardware, apart(arm.serving), people(arm.context, "tokens"))
+            of = "".join(f"{word}, " for word in place if word)
+        yield (
+            f"{of}{acceptance_words(arm.alpha, arm.acceptance)}, k={arm.k}",
+            f"{arm.at_equal_batch:.3f}x at equal batch {arm.largest_batch_plain:,}; "
+            f"{arm.at_own_largest:.3f}x with each arm at its own largest",
+        )
+
+
+def _verdict(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
+    """Why the answer is no, if it is."""
+    tp = fitting_tp(setup, bill.context, asked) if bill.shortfall_bytes else None
+    remedy = f"; with --tp {tp} it would fit" if tp else ""
+    pool = bill.pool
+    if pool and pool.raisable and bill.shortfall_bytes:
+        remedy = f"; {pool.fraction_flag} {pool.lowest_fraction:.3f} would hold it"
+    if pool and not (pool.feasible and pool.starts):
+        return (fraction_words(pool, setup.serving.served_by) + remedy + ".",)
+    if not bill.shortfall_bytes:
+        return ()
+    return (
+        (
+            f"Does not fit: batch {asked:,.0f} at {people(bill.context, 'tokens')} tokens needs "
+            f"{_gib(bill.usable_bytes + bill.shortfall_bytes)} a GPU with the drafter, "
+            f"{_gib(bill.shortfall_bytes)} more than {setup.hardware.name} can give{remedy}."
+        ),
+    )
+
+
+def _gib(value_bytes: float) -> str:
+    """Shortfalls are always in GiB, so that they can be compared with a card's size."""
+    return f"{value_bytes / 2**30:,.2f} GiB"
