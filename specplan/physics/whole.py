@@ -103,13 +103,15 @@ def draft_token_s(steps: Steps, batch: npt.ArrayLike) -> FloatArray:
 def _line(x: FloatArray, at: FloatArray, value: Sequence[float]) -> FloatArray:
     """Piecewise linear through the points; beyond them with the slope of the end, from 0 to 1."""
     points = np.asarray(value)[:, np.newaxis] * np.ones(x.size)
-    return _between(x.reshape(-1), at, points).reshape(x.shape)
+    found: FloatArray = _between(x.reshape(-1), at, points).reshape(x.shape)
+    return found
 
 
 def _between(x: FloatArray, at: FloatArray, values: FloatArray) -> FloatArray:
     """The same where each point x has values (points, *x.shape) of its own."""
     if len(at) == 1:
-        return values[0] + 0.0 * x
+        only: FloatArray = values[0] + 0.0 * x
+        return only
     place = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(at) - 2)
     low = np.take_along_axis(values, place[np.newaxis], 0)[0]
     high = np.take_along_axis(values, place[np.newaxis] + 1, 0)[0]
@@ -117,4 +119,5 @@ def _between(x: FloatArray, at: FloatArray, values: FloatArray) -> FloatArray:
     inside = (x >= at[0]) & (x <= at[-1])
     slope = np.where(inside, slope, np.clip(slope, 0.0, 1.0))
     start, level = np.where(x > at[-1], at[-1], at[place]), np.where(x > at[-1], high, low)
-    return level + slope * (x - start)
+    found: FloatArray = level + slope * (x - start)
+    return found
