@@ -19,7 +19,7 @@ import numpy.typing as npt
 from specplan.errors import Refused
 from specplan.physics.tokens import FloatArray
 
-LEAST_NOISE = 0.003  # nobody times steps better than that
+LEAST_NOISE = 0.01  # repeats of a step differ by so much, and no form is nearer than that
 FIRST_NOISE = 0.05
 MARGIN = 1e-6  # of a spread: how far inside its bounds a search begins
 DIFFERENCE = 1e-5  # of a spread: the step of numerical derivatives
