@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from specplan.cli.calibrate import EXAMPLES as CALIBRATE
+from specplan.cli.calibrate import calibrate
 from specplan.cli.help import Command
 from specplan.cli.options import command
 
-EXAMPLES: dict[str, str] = {}
+__all__ = ["calibrate", "register"]  # what `register` finds
+
+EXAMPLES: dict[str, str] = {"calibrate": CALIBRATE}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:

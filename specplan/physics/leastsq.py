@@ -91,8 +91,7 @@ class Fit:
     @property
     def covariance(self) -> FloatArray:
         """Of x, priors included."""
-        found: FloatArray = np.linalg.inv(self.information + np.eye(len(self.x)))
-        return found
+        return np.asarray(np.linalg.inv(self.information + np.eye(len(self.x))), np.float64)
 
     @property
     def errors(self) -> FloatArray:

@@ -64,7 +64,10 @@ def _drafting(
         drafts.append(step)
         passes_s = passes_s + some.count * step.time_s
     if measured and (drafts or setup.draft.adapts):
-        passes_s = np.asarray(k, np.float64) * draft_token_s(measured, batch) + 0.0 * plain.time_s
+        # Of a block all tokens come in one pass; a tree drafts a level in one.
+        tokens = np.asarray([setup.draft.verified(n) for n in k], np.float64)
+        drawn = count if count.max(initial=0.0) > 1 else tokens
+        passes_s = drawn * draft_token_s(measured, batch) + 0.0 * plain.time_s
     return tuple(drafts), passes_s
 
 
