@@ -25,7 +25,7 @@ Name = Annotated[
 EXAMPLES = """\
 specplan calibrate runs.csv
 specplan calibrate runs.csv -a unconditional:.8,.6,.45 -k 0,1,2,3 -o mine.yaml
-specplan calibrate runs.csv -t llama-3-8b -d llama-3.2-1b -g h100 -e vllm -o mine.yaml"""
+specplan calibrate runs.csv -t llama-3-8b -d llama-3.2-1b -g h100 -e vllm -o vllm-mine.yaml"""
 
 
 def calibrate(

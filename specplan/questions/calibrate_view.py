@@ -28,6 +28,8 @@ COLUMNS = (
     Column("best", "", "best", "flag", "the best k of its batch"),
     Column("was_measured", "", "measured", "flag", "whether a figure stands behind the row"),
 )
+UNTOLD = "?"  # marks constants that the steps do not tell
+NOTHING = 1e-3  # of its error: a constant that is 0
 SHOWN = ("batch", "k", "measured_s", "form_s", "residual", "left_out", "how")
 
 
@@ -85,7 +87,7 @@ def calibrated(value: Calibrated, naming: Naming, *, known: bool) -> View:
     ]
     open_ = tuple(_open(value))
     if open_:
-        sections.insert(len(sections) - 1, Lines(open_, wrap=True))
+        sections.insert(len(sections) - 2, Lines(open_, wrap=True))
     return View(
         title=f"{naming.name}: {_form(value)}",
         caption=(f"{value.figures} step times of {naming.files}",),
@@ -98,13 +100,14 @@ def _form(value: Calibrated) -> str:
 
 
 def _constant(one: Constant) -> tuple[str, str]:
-    error = "" if one.told else "   not told by these steps"
-    return one.name.replace("_", " "), f"{_shown(one)}   {one.says}{error}"
+    mark = " " if one.told else UNTOLD
+    return one.name.replace("_", " "), f"{_shown(one):<24} {mark} {one.says}"
 
 
 def _shown(one: Constant) -> str:
     if one.unit == "s":
-        return f"{seconds(one.value)} +- {seconds(one.error)}"
+        value = 0.0 if one.value < NOTHING * one.error else one.value
+        return f"{seconds(value)} +- {seconds(one.error)}"
     return f"{significant(one.value)} +- {significant(one.error, 2)}"
 
 
@@ -116,9 +119,9 @@ def _errors(value: Calibrated) -> Iterator[tuple[str, str]]:
 
 def _open(value: Calibrated) -> Iterator[str]:
     for group in value.only_together:
-        yield f"Told only together: {listed(group)}."
+        yield f"? told only together: {listed(group)}"
     if value.not_told:
-        yield f"Left to the prior: {listed(value.not_told)}."
+        yield f"? left to the prior: {listed(value.not_told)}"
 
 
 def _choice(chosen: Chosen, value: Calibrated) -> tuple[str, str]:
