@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 BATCHES = (1, 4, 16, 64, 128)
 
@@ -60,8 +61,8 @@ def noisy(
     rows: Iterable[tuple[int, int, float]], share: float, seed: int = 0
 ) -> list[tuple[int, int, float]]:
     """The same, each time off by a share of it."""
-    dice = random.Random(seed)
-    return [(batch, k, time * math.exp(dice.gauss(0, share))) for batch, k, time in rows]
+    dice = np.random.default_rng(seed)
+    return [(batch, k, time * math.exp(dice.normal(0, share))) for batch, k, time in rows]
 
 
 def written(path: str, rows: Sequence[tuple[int, int, float]], header: str = "step_ms") -> Path:

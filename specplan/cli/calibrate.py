@@ -13,7 +13,7 @@ from specplan.cli.options import Load, Out, What, typed
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RUNS...",
+        metavar="RUNS",
         help="CSV of step times: batch, context, k (0 is plain) and one of step_s, tpot_s, "
         "tokens_per_s; or rows of measurements.",
     ),
@@ -25,7 +25,7 @@ Name = Annotated[
 EXAMPLES = """\
 specplan calibrate runs.csv
 specplan calibrate runs.csv -a unconditional:.8,.6,.45 -k 0,1,2,3 -o mine.yaml
-specplan calibrate runs.csv -t llama-3-8b -d llama-3.2-1b -g h100 -e vllm -o vllm-mine.yaml"""
+specplan calibrate runs.csv -t llama-3-8b -d llama-3.2-1b -g h100 -e vllm"""
 
 
 def calibrate(

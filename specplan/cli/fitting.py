@@ -91,7 +91,7 @@ def _over_cards(flags: Mapping[str, Sequence[str]], read: Runs) -> dict[str, tup
         if stray:
             flag = f"--{stray.replace('_', '-')}"
             hint = "add -t and -g, or leave it out"
-            raise UsageError(f"{flag} without a target", where=Where(flag), hint=hint)
+            raise UsageError("no target to lay it over", where=Where(flag), hint=hint)
         return {}
     if not any(run.k for run in read.rows):
         found.setdefault("draft", ("none",))
@@ -119,25 +119,30 @@ def _asked(
     flags: Mapping[str, Sequence[str]], catalogue: Catalogue, scene: Scenario | None
 ) -> tuple[Asked, Resolver]:
     """What is asked beside the fit, in the grammar of every command."""
-    for stray in ("isl", "osl"):
-        if stray in flags:
-            raise UsageError(f"--{stray} is not used", hint="give -c, the average context")
+    for given_alone, other in (("isl", "osl"), ("osl", "isl")):
+        if given_alone in flags and other not in flags:
+            raise UsageError("--isl and --osl go together", hint="or give --context")
+    if "isl" in flags and "context" in flags:
+        raise UsageError("--context and --isl/--osl say the same twice", hint="give one of them")
     given = {n: Given(tuple(t), "flag", Where(flag_of(n))) for n, t in flags.items()}
     resolver = Resolver(catalogue, {n: g for n, g in given.items() if n in WORKLOAD})
     if scene:
         resolver.targets, resolver.drafts = [scene.setups[0].target], [scene.setups[0].draft]
     acceptance = resolver.axis("acceptance", resolver.acceptance)
     context = resolver.axis("context", grammar.contexts)
+    if "isl" in flags:
+        prompts, outputs = (resolver.axis(name, grammar.contexts) for name in ("isl", "osl"))
+        context = tuple(prompt + output / 2 for prompt in prompts for output in outputs)
     for name, values in (("acceptance", acceptance), ("context", context)):
         if len(values) > 1:
             what = f"{len(values)} values of {name}"
-            raise UsageError(what, where=given[name].where, expected="one")
+            raise UsageError(what, where=Where(flag_of(name)), expected="one")
     k = resolver.axis("k", grammar.lengths)
     batch = resolver.axis("batch", grammar.batches)
     if (k or batch) and not acceptance:
         name = "k" if k else "batch"
         hint = "add -a, such as unconditional:.8,.6,.5"
-        what = f"{flag_of(name)} asks for a best k, which needs an acceptance"
+        what = "a best k needs an acceptance"
         raise UsageError(what, where=given[name].where, hint=hint)
     asked = Asked(
         acceptance=acceptance[0] if acceptance else None,
