@@ -9,7 +9,7 @@ figures do not lead the others away (soft L1; Triggs et al. 2000, as SciPy has i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -22,9 +22,12 @@ from specplan.physics.tokens import FloatArray
 LEAST_NOISE = 0.01  # repeats of a step differ by so much, and no form is nearer than that
 FIRST_NOISE = 0.05
 MARGIN = 1e-6  # of a spread: how far inside its bounds a search begins
+LEAST_ALONE = 0.02  # of a figure's residual that is not its own doing, by leverage
 DIFFERENCE = 1e-5  # of a spread: the step of numerical derivatives
-OUTLIER_SIGMAS, OUTLIER_SHARE = 5.0, 0.15
+OUTLIER_SIGMAS, OUTLIER_SHARE = 5.0, 0.2
 MOST_LEFT_OUT = 6  # one figure of so many may be called wrong
+MOST_REFITTED = 60  # figures: of more, what a fit without one says follows from its leverage
+SUSPECTS = 10  # of so many figures: those that are refitted without, the farthest first
 
 Predict = Callable[[FloatArray], FloatArray]
 
@@ -122,15 +125,14 @@ def fit(unknowns: Sequence[Unknown], predict: Predict, measured: FloatArray) -> 
     """
     search = _Search(tuple(unknowns), predict, np.log(measured))
     kept = np.ones(len(measured), np.bool_)
-    found = search.fitted(kept)
+    found = search.refitted(search.fitted(kept))
     for _ in range(len(measured) // MOST_LEFT_OUT):
-        scores = search.scores(found)
-        wrong = (scores > OUTLIER_SIGMAS) & (np.abs(found.left_out) > OUTLIER_SHARE) & kept
-        if not wrong.any():
+        wrong = search.wrong(found)
+        if wrong is None:
             break
         kept = kept.copy()
-        kept[int(np.argmax(np.where(wrong, scores, 0.0)))] = False
-        found = search.fitted(kept)
+        kept[wrong] = False
+        found = search.refitted(search.fitted(kept))
     return found
 
 
@@ -177,20 +179,38 @@ class _Search:
         off = self._off(x)
         slopes = slopes_of(self.unknowns, self.predict, x)
         noise = self._noise(off[kept], slopes[kept], noise)
-        left_out = np.asarray([self._left_out(x, kept, noise, place) for place in range(len(off))])
-        return Fit(self.unknowns, x, off, kept, noise, slopes, left_out)
+        found = Fit(self.unknowns, x, off, kept, noise, slopes, off)
+        own = np.einsum("qi,ij,qj->q", slopes, found.covariance, slopes) / noise**2
+        return replace(found, left_out=np.where(kept, off / np.maximum(1 - own, LEAST_ALONE), off))
 
-    def scores(self, found: Fit) -> FloatArray:
-        """How far each figure lies from what the others say, in standard deviations of both."""
-        prior, all_scores = np.eye(len(found.x)), []
-        for place in range(len(self.logs)):
-            others = found.kept.copy()
-            others[place] = False
-            told = _information(found.slopes[others], found.noise) + prior
-            own = found.slopes[place]
-            spread = np.sqrt(own @ np.linalg.solve(told, own) + found.noise**2)
-            all_scores.append(abs(found.left_out[place]) / spread)
-        return np.asarray(all_scores)
+    def refitted(self, found: Fit) -> Fit:
+        """The same with fits that did leave each figure out, where there are few enough."""
+        if len(self.logs) > MOST_REFITTED:
+            return found
+        every = range(len(self.logs))
+        left_out = np.asarray([self._left_out(found, place) for place in every], np.float64)
+        return replace(found, left_out=left_out)
+
+    def wrong(self, found: Fit) -> int | None:
+        """The figure that the others contradict most, if they do. A wrong one at the edge bends the
+        fit, and makes its neighbour look wrong: so each suspect is left out to see.
+        """
+        off = np.abs(np.where(found.kept, found.left_out, 0.0))
+        few = len(off) <= MOST_REFITTED
+        worst, at = OUTLIER_SIGMAS, None
+        for place in np.argsort(-off)[: len(off) if few else SUSPECTS].tolist():
+            far = off[place] if few else abs(self._left_out(found, place))
+            if far > OUTLIER_SHARE and far / self._doubt(found, place) > worst:
+                worst, at = far / self._doubt(found, place), place
+        return at
+
+    def _doubt(self, found: Fit, place: int) -> float:
+        """One standard error of a figure as the others predict it, noise included."""
+        others = found.kept.copy()
+        others[place] = False
+        told = _information(found.slopes[others], found.noise) + np.eye(len(found.x))
+        own = found.slopes[place]
+        return float(np.sqrt(own @ np.linalg.solve(told, own) + found.noise**2))
 
     def _off(self, x: FloatArray) -> FloatArray:
         found: FloatArray = self.logs - np.log(self.predict(values_of(self.unknowns, x)))
@@ -204,15 +224,13 @@ class _Search:
         middle = 1.4826 * float(np.median(np.abs(off))) * np.sqrt(len(off) / free)
         return float(np.clip(middle, LEAST_NOISE, 10 * FIRST_NOISE))
 
-    def _left_out(
-        self, x: FloatArray, kept: npt.NDArray[np.bool_], noise: float, place: int
-    ) -> float:
-        """The residual of one figure where it is not met."""
-        if not kept[place]:
-            return float(self._off(x)[place])
-        others = kept.copy()
+    def _left_out(self, found: Fit, place: int) -> float:
+        """The residual of one figure from a fit that has not met it."""
+        if not found.kept[place]:
+            return float(found.residual[place])
+        others = found.kept.copy()
         others[place] = False
-        return float(self._off(self._least(x, others, noise))[place])
+        return float(self._off(self._least(found.x, others, found.noise))[place])
 
     def _least(self, start: FloatArray, kept: npt.NDArray[np.bool_], noise: float) -> FloatArray:
         low, high = _bounds(self.unknowns)
