@@ -25,6 +25,7 @@ _HOMES = {
     "accuracy": "specplan.cli.scored",
     "best_k": "specplan.questions.best_k",
     "best_tree": "specplan.questions.best_tree",
+    "calibrate": "specplan.cli.fitting",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
     "equivalence": "specplan.cli.generated",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from specplan.cli.captured import acceptance
     from specplan.cli.checked import check
     from specplan.cli.compared import compare
+    from specplan.cli.fitting import calibrate
     from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
@@ -65,6 +67,7 @@ __all__ = [
     "accuracy",
     "best_k",
     "best_tree",
+    "calibrate",
     "check",
     "compare",
     "equivalence",

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import generated
+import steptimes
 
 SIZES = {"F32": 4, "BF16": 2, "F16": 2, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "I64": 8}
 
@@ -117,6 +118,7 @@ HEAD = LLAMA | {
 def examples() -> None:
     """What the examples on help pages read, in the current folder."""
     generated.examples()
+    steptimes.examples()
     for name, config in (
         ("config.json", LLAMA),
         ("checkpoint/config.json", LLAMA),

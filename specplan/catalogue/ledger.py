@@ -7,7 +7,6 @@ line and column.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from specplan.catalogue.explain import SHOWN
 from specplan.catalogue.folders import packaged
+from specplan.catalogue.lines import MAX_BYTES, cells, lines, row_cells, starts
 from specplan.catalogue.read import Document, KeyPath, read_bytes, read_file
 from specplan.catalogue.schema import bind, fill
 from specplan.catalogue.store import HUB_NAME
@@ -25,15 +25,12 @@ from specplan.domain.card import NAME_PATTERN
 from specplan.domain.measurement import COLUMNS, NEEDS, WORDS, HeldOut, Measurement
 from specplan.errors import InputError, Where, did_you_mean
 from specplan.units import parse_number, parse_quantity
-from specplan.visible import is_hidden, visible
+from specplan.visible import visible
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 FOLDER: Final = "measurements"
-MAX_BYTES: Final = 8_000_000
-MAX_ROWS: Final = 50_000
-MAX_LINE_CHARS: Final = 8_192
 MANUAL: Final = "measurements/README.md has the columns"
 _TIMES: Final = ("ms", "us", "ns")
 _UNITS: Final = ("s", *_TIMES, "1")
@@ -65,11 +62,11 @@ def read_rows(path: Path | Traversable, name: str | None = None) -> Iterator[Mea
 def placed_rows(path: Path | Traversable, name: str | None = None) -> Iterator[Placed]:
     """The same, each with the places of its cells; a file without rows is refused."""
     shown = name or (str(path) if isinstance(path, Path) else path.name)
-    lines = _lines(read_bytes(path, shown, "a CSV file", MAX_BYTES), visible(shown))
-    header, where = next(lines, ("", Where(visible(shown), 1, 1)))
+    found = lines(read_bytes(path, shown, "a CSV file", MAX_BYTES), visible(shown))
+    header, where = next(found, ("", Where(visible(shown), 1, 1)))
     columns = _columns(header, where)
     line = None
-    for line, at in lines:
+    for line, at in found:
         yield _row(line, at, columns)
     if line is None:
         raise InputError(
@@ -97,60 +94,12 @@ def bands() -> Bands:
     return bind(read_file(packaged(FOLDER).joinpath(name), f"{FOLDER}/{name}"), Bands)
 
 
-def _lines(raw: bytes, name: str) -> Iterator[tuple[str, Where]]:
-    """Each line that holds something, with its place."""
-    if len(raw) > MAX_BYTES:
-        raise InputError("too large", where=Where(name), expected=f"at most {MAX_BYTES:,} bytes")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8-sig").split("\n")
-        where, hint = Where(name, len(before), len(before[-1]) + 1), "save it as UTF-8"
-        raise InputError("not UTF-8 text", where=where, hint=hint) from error
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        where = Where(name, number, 1)
-        if number > MAX_ROWS:
-            raise InputError("too many lines", where=where, expected=f"at most {MAX_ROWS:,}")
-        if len(line) > MAX_LINE_CHARS:
-            what = f"a line of {len(line):,} characters"
-            raise InputError(what, where=where, expected=f"at most {MAX_LINE_CHARS:,}")
-        hidden = None if line.isprintable() else next(filter(is_hidden, line), None)
-        if hidden is not None:
-            column = line.index(hidden) + 1
-            raise InputError(
-                f"invisible character {visible(hidden)}",
-                where=Where(name, number, column),
-                hint="separate cells by commas" if hidden == "\t" else "remove it",
-            )
-        if line.strip():
-            yield line, where
-
-
-def _cells(line: str, where: Where) -> list[str]:
-    try:
-        (cells,) = csv.reader([line], strict=True)
-    except csv.Error as error:
-        what = "a quoted cell goes on" if "unexpected end" in str(error) else "misplaced quote"
-        raise InputError(what, where=where, expected="one row per line, as CSV") from error
-    return [cell.strip() for cell in cells]
-
-
-def _starts(line: str) -> list[int]:
-    """The place of each cell's first character, counted from 1."""
-    starts, quoted = [1], False
-    for place, char in enumerate(line, start=1):
-        quoted ^= char == '"'
-        if char == "," and not quoted:
-            starts.append(place + 1)
-    return starts
-
-
 def _columns(header: str, where: Where) -> list[str]:
     """The names of the columns, each known and none twice, the necessary ones among them."""
-    columns = _cells(header, where) if header else []
+    columns = cells(header, where) if header else []
     if ";" in header and "," not in header:
         raise InputError("semicolons between cells", where=where, hint="separate them by commas")
-    for index, (column, start) in enumerate(zip(columns, _starts(header), strict=False)):
+    for index, (column, start) in enumerate(zip(columns, starts(header), strict=False)):
         at = Where(where.name, where.line, start)
         if column not in COLUMNS:
             guess = did_you_mean(column, COLUMNS)
@@ -174,21 +123,11 @@ def _columns(header: str, where: Where) -> list[str]:
 
 def _row(line: str, where: Where, columns: list[str]) -> Placed:
     """One line as a measurement."""
-    cells = _cells(line, where)
-    if len(cells) != len(columns):
-        raise InputError(
-            f"{len(cells)} cells under {len(columns)} columns",
-            where=where,
-            expected="a cell for each column",
-            hint="quote text that holds a comma"
-            if len(cells) > len(columns)
-            else "leave a cell that says nothing blank, its comma in place",
-        )
-    starts = _starts(line)
-    said = {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+    found = row_cells(line, columns, where)
+    said = {column: cell for column, cell in zip(columns, found, strict=True) if cell}
     values: dict[str, object] = {}
     positions: dict[KeyPath, tuple[int, int]] = {(): (where.line, 1)}
-    for column, start in zip(columns, starts, strict=True):
+    for column, start in zip(columns, starts(line), strict=True):
         positions[column,] = (where.line, start)
         at = Where(where.name, where.line, start)
         if column in said:

@@ -6,12 +6,17 @@ import typer
 
 from specplan.cli.acceptance_command import EXAMPLES as ACCEPTANCE
 from specplan.cli.acceptance_command import acceptance
+from specplan.cli.calibrate import EXAMPLES as CALIBRATE
+from specplan.cli.calibrate import calibrate
 from specplan.cli.help import Command
 from specplan.cli.options import command
 
-__all__ = ["acceptance", "register"]  # what `register` finds
+__all__ = ["acceptance", "calibrate", "register"]  # what `register` finds
 
-EXAMPLES: dict[str, str] = {"acceptance": ACCEPTANCE}
+EXAMPLES: dict[str, str] = {
+    "acceptance": ACCEPTANCE,
+    "calibrate": CALIBRATE,
+}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:

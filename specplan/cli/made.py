@@ -19,10 +19,11 @@ from specplan.errors import SpecplanError, UsageError, Where
 if TYPE_CHECKING:
     from specplan.catalogue.store import Catalogue
     from specplan.domain.answer import Answer
+    from specplan.domain.engine import Engine
     from specplan.domain.hardware import Hardware
     from specplan.domain.model import Model
 
-    Card = TypeVar("Card", bound=Hardware | Model)
+    Card = TypeVar("Card", bound=Engine | Hardware | Model)
 
 YAML = (".yaml", ".yml")
 Force = Annotated[bool, typer.Option("--force", help="Replace the card in -o FILE.yaml.")]

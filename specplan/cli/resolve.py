@@ -285,8 +285,10 @@ class Resolver:
 
     def _banded(self, setup: Setup) -> Setup:
         """The setup with how far predictions of its like were off; nobody measured a card of the
-        user's own.
+        user's own but whoever fitted it to steps.
         """
+        if setup.engine.within is not None:
+            return replace(setup, band=setup.engine.within)
         alike = like(setup) if setup.engine.name in self.ours and setup.draft.model else None
         return replace(setup, band=bands().share(alike)) if alike else setup
 

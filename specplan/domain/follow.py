@@ -23,6 +23,8 @@ def following(card: Engine, base: Engine) -> Engine:
         pads_lookup=base.pads_lookup if card.pads_lookup is None else card.pads_lookup,
         expert_overlap=base.expert_overlap if card.expert_overlap is None else card.expert_overlap,
         small=card.small or base.small,
+        passes=card.passes or (None if card.steps else base.passes),
+        steps=card.steps or (None if card.passes else base.steps),
         kernels=tuple(sorted((*own, *lent), key=lambda one: one.gpus)),
         releases=card.releases or base.releases,
     )

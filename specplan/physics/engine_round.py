@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from specplan.physics.forward import Layout, forward_terms, key_terms
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import EAGER, HOST, Step, gpu_step
 from specplan.physics.tokens import FloatArray
+from specplan.physics.whole_round import whole_passes
 from specplan.physics.work import Load, Term
 
 
@@ -42,6 +43,9 @@ def engine_round(
 
     Verification at k = 0 is the plain step, whatever the host would add to a round.
     """
+    if setup.engine.fitted:
+        whole = EngineRound(*whole_passes(setup, context, batch, drafted, k))
+        return whole if setup.engine.steps else _hosted(setup, _release(setup), k, whole)
     silicon, release = Silicon(setup.hardware, setup.engine), _release(setup)
     terms = forward_terms(setup.target, target_layout(setup), silicon.small)
     sequences = np.ceil(batch / setup.attention_dp)
@@ -54,16 +58,20 @@ def engine_round(
     passes_s = count * (setup.draft.ratio * plain.time_s)
     for number, step in drafts:
         passes_s = passes_s + number * step.time_s
-    plain = plain.plus(HOST, _exposed(release.host, plain.time_s, hidden=release.host_hidden))
-    gpu_s = verify.time_s + passes_s
-    shown = _round_wait(release, setup.draft.draws, gpu_s)
+    steps = tuple(step for _, step in drafts)
+    return _hosted(setup, release, k, EngineRound(plain, verify, steps, passes_s))
+
+
+def _hosted(setup: Setup, release: Release, k: Sequence[int], on_gpu: EngineRound) -> EngineRound:
+    """A round of the GPU's with the host time that shows."""
+    plain, verify = on_gpu.plain, on_gpu.verify
+    shown = _round_wait(release, setup.draft.draws, verify.time_s + on_gpu.passes_s)
     at_zero = _exposed(release.host, verify.time_s, hidden=release.host_hidden)
-    plainly = np.asarray(k) == 0
-    return EngineRound(
-        plain,
-        verify.plus(HOST, np.where(plainly, at_zero, shown)),
-        tuple(step for _, step in drafts),
-        passes_s,
+    host_s = _exposed(release.host, plain.time_s, hidden=release.host_hidden)
+    return replace(
+        on_gpu,
+        plain=plain.plus(HOST, host_s),
+        verify=verify.plus(HOST, np.where(np.asarray(k) == 0, at_zero, shown)),
     )
 
 

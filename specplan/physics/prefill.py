@@ -18,6 +18,7 @@ from specplan.physics.forward import Layout, forward_terms, key_terms
 from specplan.physics.mixed import BUDGET_TOKENS, prefill_step_s
 from specplan.physics.roofline import ideal_pass, keys_pass
 from specplan.physics.silicon import Silicon
+from specplan.physics.whole import fitted_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def prefill(setup: Setup, prompt: float) -> Prefill:
 def _chunk_s(setup: Setup, some: Passes, layout: Layout, prompt: float) -> float:
     """Seconds per token of one chunk through what these passes run."""
     chunk, model = min(prompt, float(BUDGET_TOKENS)), some.model
-    if setup.engine.kind != "bound":
+    if setup.engine.kind != "bound" and not setup.engine.fitted:
         silicon = Silicon(setup.hardware, setup.engine)
         make = key_terms if some.does is Does.KEYS else forward_terms
         terms = make(model, layout, silicon.small)
@@ -67,4 +68,6 @@ def _chunk_s(setup: Setup, some: Passes, layout: Layout, prompt: float) -> float
             context=prompt / 2,
             outputs=1,
         )
-    return float(alone.time_s.item()) / chunk
+    fitted = setup.engine.passes
+    time_s = fitted_s(alone, fitted) if fitted else alone.time_s
+    return float(time_s.item()) / chunk

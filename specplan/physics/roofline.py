@@ -139,10 +139,12 @@ def ideal_pass(
     context: npt.ArrayLike,
     groups: int = 1,
     outputs: npt.ArrayLike | None = None,
+    overlap: float = 1.0,
 ) -> Pass:
     """One pass: max(2 P_active B n / peak, (w P_read(B n) + B kv_bytes(context)) / bandwidth).
 
     Where only `outputs` of a sequence's new tokens propose, no more of them go through the head.
+    `overlap` below 1 has the tokens of a sequence share experts: P_read(B (1 + overlap (n - 1))).
 
     KV is read once per sequence whatever n is. Weights divide by `tp`, however many attention
     `groups` hold copies of them; of its own sequences alone a group reads the cache. Refused when
@@ -153,7 +155,8 @@ def ideal_pass(
     flops = 2 * model.active_params * sequences * width / tp
     if outputs is not None:
         flops = flops - 2 * head_params(model) * sequences * (width - np.asarray(outputs)) / tp
-    weights = dtype.bytes_per_element * read_params(model, sequences * width) / tp
+    alone = width if overlap == 1 else 1 + overlap * (width - 1)
+    weights = dtype.bytes_per_element * read_params(model, sequences * alone) / tp
     held = np.ceil(sequences / groups) if groups > 1 else sequences
     traffic = weights + held * kv_read_bytes(model, context, kv_dtype, tp // groups)
     flops, traffic = np.broadcast_arrays(flops, traffic)

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from specplan.domain.acceptance import Acceptance
 from specplan.domain.drafter import Does
 from specplan.domain.scenario import Setup
-from specplan.physics.drafting import Passes, drafted, passes_of
+from specplan.physics.drafting import drafted, passes_of
 from specplan.physics.engine_round import engine_round
-from specplan.physics.roofline import BOUNDS, Pass, ideal_pass, keys_pass
+from specplan.physics.roofline import BOUNDS
 from specplan.physics.survival import fires, survival
 from specplan.physics.tokens import FloatArray
+from specplan.physics.whole import draft_pass, target_pass
 
 LONGEST = 64  # draft tokens of a round that anything is asked about
 
@@ -139,55 +140,19 @@ def _timed(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timi
 
 def _ideal(setup: Setup, c: FloatArray, b: FloatArray, k: Sequence[int]) -> Timing:
     with np.errstate(divide="raise", over="raise", invalid="raise"):
-        plain = _target_pass(setup, b, np.ones((1, 1, 1)), c)
-        verify = _target_pass(setup, b, drafted(setup.draft, setup.engine, k) + 1, c)
+        plain = target_pass(setup, b, np.ones((1, 1, 1)), c)
+        verify = target_pass(setup, b, drafted(setup.draft, setup.engine, k) + 1, c)
         passes = np.asarray([setup.draft.passes(n) for n in k], np.float64)
         draft_s = passes * (setup.draft.ratio * plain.time_s)
         drafts = []
         for some in passes_of(setup.draft, k):
-            drafts.append(_draft_pass(setup, some, b, c))
+            drafts.append(draft_pass(setup, some, b, c))
             draft_s = draft_s + some.count * drafts[-1].time_s
         return Timing(plain, verify, tuple(drafts), draft_s, _does(setup, k))
 
 
 def _does(setup: Setup, k: Sequence[int]) -> tuple[Does, ...]:
     return tuple(some.does for some in passes_of(setup.draft, k))
-
-
-def _target_pass(setup: Setup, batch: FloatArray, tokens: FloatArray, context: FloatArray) -> Pass:
-    return ideal_pass(
-        setup.target,
-        setup.hardware,
-        dtype=setup.dtype,
-        kv_dtype=setup.kv_dtype,
-        tp=setup.tp,
-        batch=batch,
-        tokens=tokens,
-        context=context,
-        groups=setup.attention_dp,
-    )
-
-
-def _draft_pass(setup: Setup, some: Passes, batch: FloatArray, context: FloatArray) -> Pass:
-    if some.does is Does.KEYS:
-        return keys_pass(
-            some.model,
-            setup.hardware,
-            dtype=setup.draft_dtype,
-            tp=setup.draft_tp,
-            rows=batch * some.tokens,
-        )
-    return ideal_pass(
-        some.model,
-        setup.hardware,
-        dtype=setup.draft_dtype,
-        kv_dtype=setup.kv_dtype,
-        tp=setup.draft_tp,
-        batch=batch,
-        tokens=some.tokens,
-        context=context,
-        outputs=some.outputs,
-    )
 
 
 def seen_by(setup: Setup, acceptance: Acceptance, context: float = 0.0) -> Setup:

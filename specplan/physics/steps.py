@@ -19,6 +19,7 @@ from specplan.physics.work import Load, Matmul, Term
 SINGLE = "single row"  # what a dtype's slow path at one row adds to the products of a plain step
 EAGER = "eager launches"  # what launching one by one adds beyond the width of the CUDA graphs
 HOST = "host"  # host time that the GPU waits for
+WHOLE = "pass"  # a pass that was timed as a whole
 EXCHANGE = "allreduce"  # what travels between GPUs, and neither through memory nor arithmetic
 ATTAINED = 0.2  # of the peak: what the slowest kernels (experts) reach when they compute
 

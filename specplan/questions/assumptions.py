@@ -28,7 +28,9 @@ def assumptions(setup: Setup, *, timed: bool = True) -> Iterable[str]:
     yield from _uneven(setup)
     if bound and (setup.tp > 1 or setup.draft_tp > 1):
         yield f"tp {setup.tp} without the cost of communication"
-    if timed and not bound:
+    if timed and setup.engine.fitted:
+        yield from _otherwise(setup)
+    elif timed and not bound:
         yield from _stand_ins(setup)
     yield from _pairing(setup)
     yield from _less_certain(setup, models, timed=timed)
@@ -67,6 +69,29 @@ def _stand_ins(setup: Setup) -> Iterator[str]:
     yield from assumed(terms, silicon)
     if setup.band is None:
         yield f"no band: too few rounds {_measured(setup)} were measured"
+
+
+def _otherwise(setup: Setup) -> Iterator[str]:
+    """What a card's measured passes are taken for, where something else ran."""
+    engine = setup.engine
+    fitted = engine.steps or engine.passes
+    ran = fitted.ran if fitted else None
+    here = {
+        "target": setup.target.name,
+        "draft": setup.draft.label,
+        "gpu": setup.hardware.name,
+        "gpus": setup.gpus,
+    }
+    for key, value in here.items():
+        then = getattr(ran, key) if ran else None
+        if then is not None and then != value:
+            yield f"{engine.name} was calibrated with {key} {then}: taken to hold for {value}"
+    if engine.steps and ran is None:
+        yield f"{engine.name} does not say what its steps were measured with: taken to be this"
+    if engine.steps and engine.steps.context is None:
+        yield f"{engine.name} states no context of its steps: taken to be the one asked about"
+    if engine.steps and not engine.steps.drafts:
+        yield f"{engine.name} states no time of drafts: ideal, a bound on theirs"
 
 
 def _measured(setup: Setup) -> str:

@@ -36,6 +36,7 @@ from specplan.questions.cards import (
     hiding_notes,
     inputs_of,
 )
+from specplan.questions.engine_passes import passes_rows, passes_sections
 from specplan.questions.showing import from_words, papers
 from specplan.units import Unit, people
 
@@ -75,12 +76,15 @@ def show_engine(filed: Filed[Engine], version: str | None = None) -> Answer:
     return Answer(
         command="engines-show",
         value=EngineShown(card),
-        table=table_of(CONSTANT_COLUMNS, [*_habit_rows(card), *_kernel_rows(card)]),
+        table=table_of(
+            CONSTANT_COLUMNS, [*_habit_rows(card), *passes_rows(card), *_kernel_rows(card)]
+        ),
         view=View(
             title=_title(card, version),
             caption=(f"{card.name}{also}", from_words(filed)),
             sections=(
                 Facts(tuple(_general(card))),
+                *passes_sections(card),
                 *_releases(filed.card, release),
                 *([LEGEND] if card.kernels else []),
                 *(_kernels(kernels) for kernels in card.kernels),

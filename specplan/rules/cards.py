@@ -40,7 +40,7 @@ from specplan.rules.usable import (
     unpriced,
 )
 
-ENGINE_FIGURES = ("expert_overlap", "small", "kernels", "releases")
+ENGINE_FIGURES = ("expert_overlap", "small", "passes", "steps", "kernels", "releases")
 
 NEEDLESS = Rule(
     id="SC007",

@@ -59,7 +59,9 @@ def unfollowed(card: Engine, error: SpecplanError) -> Iterator[Finding]:
 
 def lacking(whole: Engine) -> Iterator[Finding]:
     """SC015: what an engine lacks with all that it takes from others."""
-    needed = {"small": whole.small, "kernels": whole.kernels, "releases": whole.releases}
+    needed: dict[str, object] = {} if whole.steps else {"releases": whole.releases}
+    if not whole.fitted:
+        needed = {"small": whole.small, "kernels": whole.kernels, **needed}
     names = [name for name, value in needed.items() if not value]
     if whole.kind != "bound" and names:
         message = f"no {' and no '.join(names)}, neither here nor in what it follows"
