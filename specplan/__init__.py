@@ -26,6 +26,7 @@ _HOMES = {
     "best_tree": "specplan.questions.best_tree",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
+    "emit": "specplan.questions.emit",
     "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from specplan.questions.best_k import best_k
     from specplan.questions.best_tree import best_tree
     from specplan.questions.exactness import exactness
+    from specplan.questions.emit import emit
     from specplan.questions.explain import explain
     from specplan.questions.gate import gate
     from specplan.questions.memory import memory
@@ -64,6 +66,7 @@ __all__ = [
     "best_tree",
     "check",
     "compare",
+    "emit",
     "equivalence",
     "exactness",
     "explain",

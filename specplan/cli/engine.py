@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from specplan.cli.emit import EXAMPLES as EMIT
+from specplan.cli.emit import emit
 from specplan.cli.help import Command
 from specplan.cli.options import command
 
-EXAMPLES: dict[str, str] = {}
+__all__ = ["emit", "register"]  # what `register` finds
+
+EXAMPLES: dict[str, str] = {"emit": EMIT}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
