@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from specplan.errors import SpecplanError
     from specplan.questions.best_k import best_k
     from specplan.questions.best_tree import best_tree
-    from specplan.questions.exactness import exactness
     from specplan.questions.emit import emit
+    from specplan.questions.exactness import exactness
     from specplan.questions.explain import explain
     from specplan.questions.gate import gate
     from specplan.questions.memory import memory

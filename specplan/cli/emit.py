@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specplan.cli import complete
+from specplan.cli.complete import CHOSEN_K
 from specplan.cli.options import Candidates, Load, Out, PlanFile, What, typed
+from specplan.cli.values import number
 from specplan.errors import UsageError, Where
 
 if TYPE_CHECKING:
@@ -58,6 +60,15 @@ ShapeText = Annotated[
         autocompletion=complete.among("eagle:"),
     ),
 ]
+Hysteresis = Annotated[
+    float | None,
+    typer.Option(
+        "--hysteresis",
+        metavar="X",
+        help="With -k gate: share of the best speedup that a k may lose before another; 0.01.",
+        parser=number("--hysteresis"),
+    ),
+]
 EXAMPLES = """\
 specplan emit -t llama-3.1-8b -d eagle3 -g h100 -k 3 -e vllm@0.33
 specplan emit plan.yaml -k gate -e sglang@0.5.23 --as json -o adaptive.json
@@ -72,6 +83,7 @@ def emit(
     target_path: TargetPath = None,
     draft_path: DraftPath = None,
     shape: ShapeText = None,
+    hysteresis: Hysteresis = None,
     what: What,
     load: Load,
     candidates: Candidates,
@@ -85,14 +97,21 @@ def emit(
     """
     from specplan.cli.plans import catalogue_of, plan_of
     from specplan.cli.scenario import NEEDED, build
+    from specplan.physics.schedule import HYSTERESIS
     from specplan.questions.emit import emit as question
 
+    if shape is not None and load.k:
+        raise UsageError("--shape and -k are two ways to say one thing", hint="give one of them")
     read = plan_of(plan)
     flags = typed(what, load)
     needs = [name for name in NEEDED if name != "acceptance"]
-    said = flags.get("k") or (read.plan.k if read and read.plan.k else ())
+    said = tuple(flags.get("k") or (read.plan.k if read and read.plan.k else ()))
     if synthetic or not (shape or _is_number(said)):
         needs.append("acceptance")
+    if hysteresis is not None and said != (CHOSEN_K[1],):
+        raise UsageError(
+            "k changes with the batch under -k gate alone", where=Where("--hysteresis")
+        )
     plain = _names_none(flags.get("draft") or (read.plan.draft if read and read.plan.draft else ()))
     scenario = build(
         flags,
@@ -109,6 +128,7 @@ def emit(
         target=target_path,
         draft=draft_path,
         shape=_shape(shape),
+        hysteresis=HYSTERESIS if hysteresis is None else hysteresis,
     )
     return put(answer, out)
 

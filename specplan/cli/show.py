@@ -107,7 +107,7 @@ def _path(out: Out) -> Path | None:
 
 
 def refuse_inputs(path: Path, answer: Answer) -> None:
-    """Refuses an output that is a card or plan read for this very answer, which it would destroy."""
+    """Refuses an output that is a card or plan read for this very answer: it would be lost."""
     if not os.path.isfile(path):  # noqa: PTH113 - what cannot be looked at, writing refuses
         return
     digest = ""

@@ -48,7 +48,7 @@ class Deployment:
     the kind that was typed; `draws` is what it draws on (head, model or lookup). `target` and
     `draft` are what the engine loads, None where nobody knows. `k` is the longest draft, of the
     `schedule` where there is one; `instead` is the one k for engines without schedules.
-    `acceptance` holds S_1..S_k, the shares of rounds that keep each position, where the engine is
+    `vocabs` are the sizes of the target's vocabulary and of a drafting model's. `acceptance` holds S_1..S_k, the shares of rounds that keep each position, where the engine is
     to pretend them; `batch` is the largest that is planned for.
     """
 
@@ -61,6 +61,7 @@ class Deployment:
     way: str
     draws: str = "lookup"
     modules: int = 1
+    vocabs: tuple[int, int] | None = None
     k: int = 0
     schedule: tuple[Step, ...] = ()
     instead: OneK | None = None
@@ -101,6 +102,12 @@ class Deployment:
             return self
         kept = None if self.acceptance is None else self.acceptance[: self.instead.k]
         return replace(self, k=self.instead.k, schedule=(), acceptance=kept)
+
+    def unsaid_cache(self, known: Mapping[Dtype, str]) -> list[str]:
+        """The cache's type, where the engine has no word for it; 16 bits are what it has anyway."""
+        if self.kv_dtype in {*known, Dtype.BF16}:
+            return []
+        return [f"kv-dtype {self.kv_dtype}: it is not one that is written for {self.engine}"]
 
     def needed(self, what: str, flag: str, name: str, value: str | None) -> str:
         """What the engine is to load; refused where no card says it."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from specplan.dialects.writers import WRITERS, example, writer
 from specplan.domain.answer import (
@@ -73,21 +76,26 @@ def emit(
     *,
     form: str | None = None,
     synthetic: bool = False,
+    hysteresis: float = HYSTERESIS,
     target: str | None = None,
     draft: str | None = None,
     shape: TreeShape | None = None,
 ) -> Answer:
     """The scenario as its engine's flags, JSON or YAML (`form`; the engine's usual one where None).
 
-    k is the scenario's own, `best` (the one that loses least over its workloads) or `gate` (k by
-    batch, with which a k is kept while it loses at most 1 %). `synthetic` adds what makes the
-    engine pretend the scenario's acceptance; `target` and `draft` are what it is to load instead of
-    what the cards' sources name; `shape` is a tree in place of a chain of k.
+    k is the scenario's own, `best` (the one that loses least over its workloads) or `gate`: k by
+    batch, where a k is kept while it loses at most `hysteresis` of the best speedup. `synthetic`
+    adds what makes the engine pretend the scenario's acceptance; `target` and `draft` are what it
+    is to load instead of what the cards' sources name; `shape` is a tree in place of a chain of k.
     """
     refuse_mix(scenario, "emit")
     setup = one_setup(scenario, "emit")
     engine = dialect_of(setup)
-    chosen = _chosen(scenario, setup, shape)
+    if not 0 <= hysteresis < 1:
+        raise UsageError(
+            f"{hysteresis:g} is out of range", where=Where("--hysteresis"), expected="0 to below 1"
+        )
+    chosen = _chosen(scenario, setup, shape, hysteresis)
     deployment = _deployment(setup, engine, chosen, target, draft, shape)
     if synthetic:
         deployment = _pretending(scenario, deployment)
@@ -116,11 +124,11 @@ def emit(
 
 
 def dialect_of(setup: Setup) -> str:
-    """The engine whose words are asked for: of its card, or of the card that it follows; refused
-    without a version.
+    """The engine whose words are asked for: of its card, or of the one that was fitted to
+    measurements of it; refused without a version.
     """
-    names = (setup.engine.name, setup.engine.follows)
-    engine = next((name for name in names if name in WRITERS), None)
+    fitted = setup.engine.follows if setup.engine.kind == "calibrated" else None
+    engine = next((name for name in (setup.engine.name, fitted) if name in WRITERS), None)
     where = Where("--engine")
     if engine is None:
         raise UsageError(
@@ -151,14 +159,14 @@ def _asked_plain(scenario: Scenario, setup: Setup) -> bool:
     return setup.draft.max_k == 0 or scenario.k == (0,)
 
 
-def _chosen(scenario: Scenario, setup: Setup, shape: TreeShape | None) -> Chosen:
+def _chosen(scenario: Scenario, setup: Setup, shape: TreeShape | None, hysteresis: float) -> Chosen:
     batch = int(max(scenario.batch))
     if shape is not None:
         return Chosen(k=shape.steps, batch=batch)
     if _asked_plain(scenario, setup):
         return Chosen(k=0, batch=batch)
     if _gated(scenario):
-        return _by_batch(scenario, setup)
+        return _by_batch(scenario, setup, hysteresis)
     if len(scenario.k) == 1:
         return Chosen(k=scenario.k[0], batch=batch, fits=_fits(scenario, setup))
     k = common_k(scenario)
@@ -180,7 +188,7 @@ def _fits(scenario: Scenario, setup: Setup) -> bool:
     return max(scenario.batch) <= float(bill.largest)
 
 
-def _by_batch(scenario: Scenario, setup: Setup) -> Chosen:
+def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
     """K by batch over all that fit, in the fewest ranges that lose at most the hysteresis."""
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("k by batch is of one context and acceptance", hint="give one of each")
@@ -191,7 +199,7 @@ def _by_batch(scenario: Scenario, setup: Setup) -> Chosen:
     if not largest:
         return Chosen(k=0, fits=False)
     tokens = tokens_of(acceptance, k, context)
-    found = Schedule(k)
+    found = Schedule(k, hysteresis)
     for batch, gain in scan_batches(seen, context, k, largest):
         found.see(batch, tokens * gain)
     ranges = found.finished()
@@ -199,7 +207,7 @@ def _by_batch(scenario: Scenario, setup: Setup) -> Chosen:
     asked = scenario.inputs.get("batch")
     planned = int(max(scenario.batch)) if asked and asked.origin != "default" else largest
     if len(steps) == 1:
-        said = f"k = {steps[0].k} is within {percent(HYSTERESIS, 0)} of the best at every batch"
+        said = f"k = {steps[0].k} is within {percent(hysteresis)} of the best at every batch"
         return Chosen(k=steps[0].k, batch=planned, said=(said,))
     one = found.single()
     return Chosen(
@@ -208,6 +216,30 @@ def _by_batch(scenario: Scenario, setup: Setup) -> Chosen:
         instead=OneK(one.k, one.loss, one.batch),
         batch=planned,
     )
+
+
+def _never_off(schedule: Sequence[Step]) -> tuple[Step, ...]:
+    """With one draft token where there is none."""
+    return tuple(replace(step, k=max(step.k, 1)) for step in schedule)
+
+
+def _loss(scenario: Scenario, setup: Setup, schedule: Sequence[Step]) -> tuple[float, int]:
+    """What a schedule loses at most against the best k of each batch, and where."""
+    context, acceptance = scenario.context[0], scenario.acceptance[0]
+    seen = seen_by(setup, acceptance, context)
+    k = lengths(seen, scenario.candidates)
+    tokens = tokens_of(acceptance, k, context)
+    ends = [step.last_batch for step in schedule]
+    written = np.asarray([k.index(step.k) for step in schedule])
+    worst, at = 0.0, schedule[0].first_batch
+    for batch, gain in scan_batches(seen, context, k, ends[-1]):
+        speedup = tokens * gain
+        chosen = written[np.searchsorted(ends, batch)]
+        loss = 1 - speedup[np.arange(len(batch)), chosen] / speedup.max(axis=1)
+        place = int(np.argmax(loss))
+        if loss[place] > worst:
+            worst, at = float(loss[place]), int(batch[place])
+    return worst, at
 
 
 def _deployment(
@@ -231,6 +263,7 @@ def _deployment(
         way=_way(setup),
         draws=str(drafter.draws),
         modules=card.drafts.modules if card and card.drafts else 1,
+        vocabs=_vocabs(setup),
         k=chosen.k,
         schedule=chosen.schedule,
         instead=chosen.instead,
@@ -242,6 +275,13 @@ def _deployment(
         kv_dtype=setup.kv_dtype,
         batch=chosen.batch,
     )
+
+
+def _vocabs(setup: Setup) -> tuple[int, int] | None:
+    """Tokens of the target and of its drafter, where both cards say."""
+    card = setup.draft.model
+    own, other = setup.target.architecture, card.architecture if card else None
+    return (own.vocab, other.vocab) if own and other else None
 
 
 def _way(setup: Setup) -> str:
@@ -286,6 +326,15 @@ def _notes(scenario: Scenario, setup: Setup, chosen: Chosen, written: Written) -
             f"in place of k by batch one k for all: k = {one.k}, which loses up to "
             f"{percent(one.loss)} against the best k of a batch, most at batch {one.batch:,}"
         )
+    elif one and written.done.schedule != chosen.schedule:
+        loss, batch = _loss(scenario, setup, written.done.schedule)
+        yield (
+            f"k by batch as it can be said loses up to {percent(loss)} against the best k of a "
+            f"batch, most at batch {batch:,}"
+        )
+    if written.done.schedule and any(not step.k for step in written.done.schedule):
+        loss, batch = _loss(scenario, setup, _never_off(written.done.schedule))
+        yield f"k = 1 in place of 0 loses up to {percent(loss)}, most at batch {batch:,}"
     yield from written.notes
     if setup.dtype != setup.target.dtype:
         yield (
@@ -300,11 +349,10 @@ def _rows(written: Written) -> Iterator[dict[str, str]]:
     yield {"part": "program", "name": written.program[0], "value": " ".join(written.program[1:])}
     for name, value in written.environment:
         yield {"part": "variable", "name": name, "value": value}
-    for name, value in written.flags:
-        yield {"part": "flag", "name": name, "value": value or ""}
-    if written.config and dict(written.flags) != written.config:
-        for key, setting in written.config.items():
-            yield {"part": "config", "name": key, "value": str(setting)}
+    for name, flag in written.flags:
+        yield {"part": "flag", "name": name, "value": flag or ""}
+    for key, setting in written.config.items():
+        yield {"part": "config", "name": key, "value": json.dumps(setting)}
 
 
 def _basis(scenario: Scenario, chosen: Chosen) -> Basis:

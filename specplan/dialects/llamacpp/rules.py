@@ -5,6 +5,7 @@ common/speculative.cpp of the builds named in `write`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from specplan.errors import Refused
 
@@ -60,5 +61,5 @@ def _check_synthetic(flags: Mapping[str, str | None], k: int, build: int) -> Non
         raise Refused(f"{len(rates)} --spec-synth-rates", expected=f"{k}, one for each position")
     if not all(0 <= rate <= 1 for rate in rates):
         raise Refused(f"--spec-synth-rates {text}", expected="shares from 0 to 1")
-    if any(later > rate for rate, later in zip(rates, rates[1:], strict=False)):
+    if any(later > rate for rate, later in pairwise(rates)):
         raise Refused(f"--spec-synth-rates {text} rise")

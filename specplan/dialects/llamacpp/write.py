@@ -40,7 +40,7 @@ def write(deployment: Deployment) -> Written:
         )
     if deployment.tree:
         raise Refused(f"{deployment.engine}'s server verifies chains", expected="-k")
-    lost: list[str] = []
+    lost = deployment.unsaid_cache({})
     notes: list[str] = []
     if deployment.schedule:
         lost.append(f"k by batch: {deployment.engine} drafts as much at every load")
@@ -55,7 +55,6 @@ def write(deployment: Deployment) -> Written:
         done=deployment,
         program=program,
         flags=tuple(flags),
-        config=dict(flags),
         texts={"shell": shell_text(program, flags), "flags": flags_text(flags)},
         lost=tuple(lost),
         notes=tuple(notes),

@@ -1,4 +1,4 @@
-"""A plan in SGLang's words: --speculative-algorithm with its numbers, and the file that adapts them.
+"""A plan in SGLang's words: its algorithms with their numbers, and the file that adapts them.
 
 Read from the released packages 0.4.10, 0.5.2, 0.5.6.post2, 0.5.9, 0.5.10.post1, 0.5.13 and 0.5.23.
 """
@@ -42,7 +42,7 @@ KV_DTYPES = {Dtype.FP8: "fp8_e4m3"}
 
 def write(deployment: Deployment) -> Written:
     """The command that serves the plan, and the file of its schedule."""
-    lost: list[str] = []
+    lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
     algorithm = word_for(deployment, WAYS) if deployment.speculates else ""
     deployment = _scheduled(deployment, algorithm, lost)
@@ -89,7 +89,7 @@ def _written(
         program=program,
         flags=tuple(flags),
         environment=environment,
-        config=adaptive or keys,
+        config=adaptive or {},
         file=file,
         texts=texts,
         lost=tuple(lost),
@@ -174,6 +174,10 @@ def _cap(deployment: Deployment, notes: list[str]) -> list[tuple[str, str | None
     return []
 
 
+def _at_longest(deployment: Deployment) -> str:
+    return f", as k = {deployment.k} does" if deployment.schedule else ""
+
+
 def _pretended(
     deployment: Deployment, algorithm: str, lost: list[str], notes: list[str]
 ) -> tuple[tuple[str, str], ...]:
@@ -187,8 +191,8 @@ def _pretended(
             hint="leave out --synthetic",
         )
     lost.append(
-        "rates of positions: every round accepts the tokens of the average round, rounded up or "
-        "down, bonus included"
+        f"acceptance by position: every round accepts {tokens:.4g} tokens on average, the bonus "
+        f"included{_at_longest(deployment)}"
     )
     notes.append(
         "the output is not the target's; the drafter runs and costs what it does, but may be of "

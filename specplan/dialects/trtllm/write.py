@@ -6,11 +6,13 @@ from release notes; `rules` says which release turned the schedule round.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from specplan.dialects.spans import Span, Ways, age, word_for
 from specplan.dialects.text import flags_text, json_text, shell_text, yaml_text
 from specplan.dialects.trtllm.rules import LOWER, LOWER_CANDIDATES, UPPER, WITH_DRAFTER, check
 from specplan.domain.card import Dtype
-from specplan.domain.deployment import Deployment, File, Json, Written
+from specplan.domain.deployment import Deployment, File, Json, Step, Written
 from specplan.errors import Refused
 
 EXAMPLE = "1.3.0rc24"
@@ -36,7 +38,10 @@ SCHEDULED = (
     ("DFlash", (Span("", "1.3.0rc23"),)),
     ("SA", (Span("", "1.3.0rc23"),)),
 )
-LIMITED = Span("", "1.2")  # max_concurrency
+LIMITED = {"NGram": Span("", "1.2")}
+"""Drafters outside the target's pass, which read max_concurrency; those inside it do so through
+their schedule, where they have one.
+"""
 PLAIN_LENGTH = Span("", "1.3.0rc23")  # MTP takes max_draft_len; num_nextn_predict_layers before
 CONFIG_FLAG = Span("", "1.3.0rc8")  # --config; --extra_llm_api_options before
 FORCED = "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS"
@@ -54,7 +59,7 @@ def write(deployment: Deployment) -> Written:
             "trees are not written: which releases run them on the PyTorch backend was not read",
             expected="-k",
         )
-    lost: list[str] = []
+    lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
     config: dict[str, Json] = {}
     environment: tuple[tuple[str, str], ...] = ()
@@ -129,23 +134,40 @@ def _scheduled(
     steps = deployment.schedule
     if not steps:
         return deployment, False
-    spans = dict(SCHEDULED).get(kind, ())
-    if not any(span.holds(deployment.version) for span in spans):
+    version = deployment.version
+    if not any(span.holds(version) for span in dict(SCHEDULED).get(kind, ())):
         why = f"{deployment.at} has no draft_len_schedule for {kind}"
-    elif steps[0].k != deployment.k:
-        why = "draft_len_schedule begins with the longest k, and this one grows with the batch"
-    else:
-        if UPPER.holds(deployment.version) and steps[-1].k:
-            notes.append(
-                f"above batch {steps[-1].last_batch:,}, the largest that was planned for, nothing "
-                "is drafted"
-            )
-        return deployment, False
-    if deployment.cutoff is not None and LIMITED.holds(deployment.version):
-        notes.append(f"{why}: max_concurrency says the same")
-        return deployment, True
-    lost.append(f"k by batch: {why}")
-    return deployment.fixed(), False
+        if deployment.cutoff is not None and kind in LIMITED and LIMITED[kind].holds(version):
+            notes.append(f"{why}: max_concurrency says the same")
+            return deployment, True
+        lost.append(f"k by batch: {why}")
+        return deployment.fixed(), False
+    if steps[0].k < deployment.k:
+        lost.append("k that grows with the batch: draft_len_schedule begins with the longest")
+        deployment = _falling(deployment)
+        steps = deployment.schedule
+    if steps and UPPER.holds(version) and steps[-1].k:
+        notes.append(
+            f"above batch {steps[-1].last_batch:,}, the largest that was planned for, nothing is "
+            "drafted"
+        )
+    return deployment, False
+
+
+def _falling(deployment: Deployment) -> Deployment:
+    """With no k longer than that of the first range, if that is as long as the one k for all; else
+    with that one.
+    """
+    first, one = deployment.schedule[0].k, deployment.instead
+    if one is None or first < max(one.k, 1):
+        return deployment.fixed()
+    steps: list[Step] = []
+    for step in deployment.schedule:
+        k = min(step.k, first)
+        begins = steps.pop().first_batch if steps and steps[-1].k == k else step.first_batch
+        steps.append(Step(begins, step.last_batch, k))
+    kept = None if deployment.acceptance is None else deployment.acceptance[:first]
+    return replace(deployment, k=first, schedule=tuple(steps), acceptance=kept)
 
 
 def _config(deployment: Deployment, kind: str, *, limited: bool) -> dict[str, Json]:
@@ -178,13 +200,16 @@ def _pretended(
         return ()
     accepted = deployment.tokens - 1
     text = f"{accepted:.6g}"
-    lost.append("rates of positions: every round accepts the draft tokens of the average round")
+    at = f", as k = {deployment.k} does" if deployment.schedule else ""
+    lost.append(
+        f"acceptance by position: every round accepts {accepted:.4g} draft tokens on average{at}"
+    )
     if not FRACTIONS.holds(deployment.version):
         text = str(round(accepted))
         lost.append(f"{accepted:.2f} accepted tokens: {deployment.at} takes whole numbers")
     if text == "0":
         raise Refused(
-            f"{accepted:.2f} accepted tokens are none in whole numbers, which {deployment.at} takes",
+            f"{deployment.at} takes whole numbers, and {accepted:.2f} accepted tokens are none",
             hint="leave out --synthetic",
         )
     notes.append("the output is not the target's; the drafter runs and costs what it does")

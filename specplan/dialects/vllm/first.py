@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from specplan.dialects.spans import Span, Ways
 from specplan.domain.deployment import Deployment
 from specplan.errors import Refused
 
-V0_METHODS: Ways = {
-    "ngram": (Span("ngram", "0.6", "0.7"),),
-    "model": (Span("model", "0.6", "0.7"),),
-    "eagle": (Span("model", "0.6", "0.7"),),
-    "medusa": (Span("model", "0.6", "0.7"),),
-    "mlp-speculator": (Span("model", "0.6", "0.7"),),
-}
+V0 = ("0.6", "0.7")
+"""The first and the last versions of these flags that are known to have had no others."""
+LOOKUP = "[ngram]"
 LOOKED_UP = "5"  # tokens; V1's own default, V0 has none
 
 
-def first_flags(deployment: Deployment, method: str) -> list[tuple[str, str | None]]:
+def first_flags(deployment: Deployment, word: str) -> list[tuple[str, str | None]]:
     """Flags for one k, and the largest batch that drafts where not all do."""
-    named = "[ngram]" if method == "ngram" else deployment.head
+    named = word or deployment.head
     flags: list[tuple[str, str | None]] = [
         ("--speculative-model", named),
         ("--num-speculative-tokens", str(deployment.k)),
     ]
-    if method == "ngram":
+    if word == LOOKUP:
         flags.append(("--ngram-prompt-lookup-max", LOOKED_UP))
     elif deployment.draft_tp != deployment.tp:
         if deployment.draft_tp != 1:

@@ -1,11 +1,12 @@
 """What vLLM's SpeculativeConfig refuses, in our words: vllm/config/speculative.py and
 vllm/v1/spec_decode/dynamic/utils.py of the releases named. An object that passes here was refused
-by none of those rules; what depends on the checkpoints (vocabularies, layer counts) is not here.
+by none of those rules; what depends on the checkpoints' own files is not here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from specplan.dialects.spans import Span
 from specplan.domain.deployment import Json
@@ -44,10 +45,18 @@ SCHEDULE = "num_speculative_tokens_per_batch_size"
 RATES, LENGTH = "synthetic_acceptance_rates", "synthetic_acceptance_length"
 
 
-def check(config: Mapping[str, Json], *, version: str, tp: int = 1, modules: int = 1) -> None:
+def check(
+    config: Mapping[str, Json],
+    *,
+    version: str,
+    tp: int = 1,
+    modules: int = 1,
+    vocabs: tuple[int, int] | None = None,
+) -> None:
     """Refuses a speculative config that vLLM would refuse, or read otherwise than it was meant.
 
-    `tp` is the target's; `modules` how many tokens the drafter was trained to predict (n_predict).
+    `tp` is the target's; `modules` how many tokens the drafter was trained to predict (n_predict);
+    `vocabs` the sizes of the target's vocabulary and of a drafting model's.
     """
     if "tensor_parallel_size" in config:
         raise _refused("tensor_parallel_size is none of its keys", "draft_tensor_parallel_size")
@@ -61,6 +70,11 @@ def check(config: Mapping[str, Json], *, version: str, tp: int = 1, modules: int
     draft_tp = config.get("draft_tensor_parallel_size", tp)
     if draft_tp not in {1, tp}:
         raise _refused(f"draft_tensor_parallel_size {draft_tp}", f"1 or the target's {tp}")
+    if config.get("method") == "draft_model" and vocabs and vocabs[0] != vocabs[1]:
+        raise _refused(
+            f"method 'draft_model' with a vocabulary of {vocabs[1]:,}",
+            f"the target's {vocabs[0]:,}",
+        )
     if SCHEDULE in config:
         check_schedule(config[SCHEDULE], k)
     _check_lookup(config)
@@ -139,5 +153,5 @@ def _check_synthetic(config: Mapping[str, Json], k: int) -> None:
         raise _refused(f"{len(shares)} {RATES}", f"{k}, one for each position")
     if not all(0 <= share <= 1 for share in shares):
         raise _refused(f"{RATES} {shares}", "shares from 0 to 1")
-    if any(later > share for share, later in zip(shares, shares[1:], strict=False)):
+    if any(later > share for share, later in pairwise(shares)):
         raise _refused(f"{RATES} rise", "shares of rounds that keep so many positions or more")

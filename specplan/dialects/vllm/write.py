@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from specplan.dialects.spans import Span, Ways, age, word_for
 from specplan.dialects.text import flags_text, json_text, shell_text, yaml_text
-from specplan.dialects.vllm.first import V0_METHODS, first_flags
+from specplan.dialects.vllm.first import LOOKUP, V0, first_flags
 from specplan.dialects.vllm.rules import RATES, SCHEDULE, check
 from specplan.domain.card import Dtype
 from specplan.domain.deployment import Deployment, Json, Written
@@ -16,19 +16,24 @@ from specplan.errors import Refused
 
 EXAMPLE = "0.33"
 WAYS: Ways = {
-    "ngram": (Span("ngram", "0.8.5"),),
+    "ngram": (Span(LOOKUP, *V0), Span("ngram", "0.8.5")),
     "suffix": (Span("suffix", "0.11.2"),),
     # V1 raised NotImplementedError from 0.10.2 to 0.14.1; before, the first engine ran them
-    "model": (Span("draft_model", "0.8.5", "0.9.2"), Span("draft_model", "0.15.1")),
-    "eagle": (Span("eagle", "0.8.5"),),
+    "model": (
+        Span("", *V0),
+        Span("draft_model", "0.8.5", "0.9.2"),
+        Span("draft_model", "0.15.1"),
+    ),
+    "eagle": (Span("", *V0), Span("eagle", "0.8.5")),
     "eagle3": (Span("eagle3", "0.9.2"),),
     "mtp": (Span("mtp", "0.11.2"),),  # before, a method for each model: deepseek_mtp, ...
-    "medusa": (Span("medusa", "0.8.5", "0.26", "gone by 0.33"),),
-    "mlp-speculator": (Span("mlp_speculator", "0.8.5", "0.26", "gone by 0.33"),),
+    "medusa": (Span("", *V0), Span("medusa", "0.8.5", "0.26", "gone by 0.33")),
+    "mlp-speculator": (Span("", *V0), Span("mlp_speculator", "0.8.5", "0.26", "gone by 0.33")),
     "dflash": (Span("dflash", "0.20.2"),),
     "dspark": (Span("dspark", "0.26"),),
     "block": (Span("parallel_drafting", "0.17.1"),),
 }
+"""Methods; for the first engine (V0), which told drafters apart by their checkpoints, none."""
 SCHEDULED = Span("", "0.24")  # num_speculative_tokens_per_batch_size; absent in 0.23.0
 ALWAYS_PIECEWISE = Span("", "0.24", "0.24")
 SYNTHETIC = Span("", "0.20.2")  # synthetic_acceptance_rates; absent in 0.17.1
@@ -55,13 +60,19 @@ def write(deployment: Deployment) -> Written:
         )
     if version < age("0.8"):
         return _of_first_engine(deployment)
-    lost: list[str] = []
+    lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
     deployment = _scheduled(deployment, lost)
     config: dict[str, Json] = {}
     if deployment.speculates:
         config = _config(deployment, notes)
-        check(config, version=deployment.version, tp=deployment.tp, modules=deployment.modules)
+        check(
+            config,
+            version=deployment.version,
+            tp=deployment.tp,
+            modules=deployment.modules,
+            vocabs=deployment.vocabs,
+        )
         notes += _of_schedule(deployment, str(config["method"]))
     flags = [*_served(deployment)]
     if config:
@@ -154,7 +165,7 @@ def _config(deployment: Deployment, notes: list[str]) -> dict[str, Json]:
         config["disable_by_batch_size"] = deployment.cutoff
     elif deployment.schedule:
         config[SCHEDULE] = [[s.first_batch, s.last_batch, s.k] for s in deployment.schedule]
-    if "model" in config and deployment.draft_tp != deployment.tp:
+    if deployment.draws != "lookup" and deployment.draft_tp != deployment.tp:
         config["draft_tensor_parallel_size"] = deployment.draft_tp
     if word == "parallel_drafting":
         config["parallel_drafting"] = True
@@ -212,15 +223,15 @@ def _of_schedule(deployment: Deployment, method: str) -> list[str]:
 
 def _of_first_engine(deployment: Deployment) -> Written:
     """The flags of V0."""
-    lost: list[str] = []
+    lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
     if deployment.acceptance is not None and deployment.speculates:
         _pretended(deployment, notes)
     deployment = _scheduled(deployment, lost)
     flags = _served(deployment)
     if deployment.speculates:
-        method = word_for(deployment, V0_METHODS)
-        flags += first_flags(deployment, method)
-        if method == "ngram":
+        word = word_for(deployment, WAYS)
+        flags += first_flags(deployment, word)
+        if word == LOOKUP:
             notes.append("prompts are looked up by up to 5 tokens: another number is as good")
     return _written(deployment, flags, {}, lost, notes)
