@@ -25,8 +25,8 @@ def age(version: str) -> Age:
 @dataclass(frozen=True, slots=True)
 class Span:
     """The engine's `word` for something, in versions from `since` on: the first that was read with
-    it. `until` is the last that was read with it, and its numbers count alone: 0.26 holds 0.26.3.
-    `why` says what became of it.
+    it. `until` is the last that was read with it, and its numbers count alone: 0.26 holds 0.26.3;
+    unless it is a candidate. `why` says what became of it.
     """
 
     word: str
@@ -38,6 +38,8 @@ class Span:
         """Whether a version has it."""
         if age(version) < age(self.since):
             return False
+        if _CANDIDATE.search(self.until):
+            return age(version) <= age(self.until)
         last = ordered(self.until) if self.until else ()
         return not last or ordered(version)[: len(last)] <= last
 

@@ -45,11 +45,12 @@ class TreeShape:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """What an engine is to do. `way` is how the drafter drafts: a card's kind, dflash, dspark, or
-    the kind that was typed; `draws` is what it draws on (head, model or lookup). `target` and
-    `draft` are what the engine loads, None where nobody knows. `k` is the longest draft, of the
-    `schedule` where there is one; `instead` is the one k for engines without schedules.
-    `vocabs` are the sizes of the target's vocabulary and of a drafting model's. `acceptance` holds S_1..S_k, the shares of rounds that keep each position, where the engine is
-    to pretend them; `batch` is the largest that is planned for.
+    the kind that was typed; `draws` is what it draws on (head, model or lookup), `modules` how many
+    tokens it was trained to predict, `vocabs` the sizes of the target's vocabulary and of its own.
+    `target` and `draft` are what the engine loads, None where nobody knows. `k` is the longest
+    draft, of the `schedule` where there is one; `instead` is the one k for engines without
+    schedules. `acceptance` holds S_1..S_k, the shares of rounds that keep each position, where the
+    engine is to pretend them; `batch` is the largest that is planned for.
     """
 
     engine: str

@@ -14,7 +14,7 @@ from specplan.domain.deployment import Json
 from specplan.errors import Refused
 
 LOWER = Span("", "1.2", "1.2")  # keys are first batches: #8194, two-model drafters
-LOWER_CANDIDATES = Span("", "1.3.0rc0")  # and so up to 1.3.0rc7
+LOWER_CANDIDATES = Span("", "1.3.0rc0", "1.3.0rc7")
 UPPER = Span("", "1.3.0rc8")  # keys are last batches
 WITH_DRAFTER = ("Eagle", "Eagle3", "DraftTarget", "Draft_Target", "PARD", "DFlash", "DSpark")
 LENGTH = {"MTP": "num_nextn_predict_layers"}
