@@ -160,7 +160,7 @@ def test_vllm_first_engine_has_flags(gated, make):
     assert flags_of(looked)["--ngram-prompt-lookup-max"] == "5"
     with pytest.raises(Refused, match="1 or the target's 4"):
         writer("vllm")(make("vllm", "0.6.6", way="model", tp=4, draft_tp=2))
-    with pytest.raises(Refused, match="eagle3 is in 0.9.2 and later"):
+    with pytest.raises(Refused, match=r"eagle3 is in 0\.9\.2 and later"):
         writer("vllm")(make("vllm", "0.6.6"))
 
 
@@ -400,7 +400,7 @@ def test_trtllm_forces_accepted_draft_tokens_the_bonus_left_out(make, version, v
 
 
 def test_trtllm_cannot_force_less_than_one_token_in_whole_numbers(make):
-    with pytest.raises(Refused, match="0.35 accepted tokens are none"):
+    with pytest.raises(Refused, match=r"0\.35 accepted tokens are none"):
         writer("trtllm")(make("trtllm", "1.2", k=1, acceptance=(0.35,)))
 
 
