@@ -71,8 +71,8 @@ Hysteresis = Annotated[
 ]
 EXAMPLES = """\
 specplan emit -t llama-3.1-8b -d eagle3 -g h100 -k 3 -e vllm@0.33
-specplan emit -t llama-3.1-8b -d eagle3 -g h100 -a 0.7 -k gate -e trtllm@1.3.0rc24
-specplan emit -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.7 -e sglang@0.5.23 --synthetic"""
+specplan emit -t llama-3.1-8b -d eagle3 -g h100 -a 0.7 -k gate -e trtllm@1.4
+specplan emit -t qwen3-8b -d ngram -g h100 -a 0.5 -k 4 -e sglang@0.5.23"""
 
 
 def emit(

@@ -6,36 +6,20 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from specplan.dialects.writers import WRITERS, example, writer
-from specplan.domain.answer import (
-    Answer,
-    Basis,
-    Column,
-    Facts,
-    Lines,
-    Section,
-    View,
-    table_of,
-)
-from specplan.domain.deployment import Deployment, OneK, Step, TreeShape, Written
+from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Section, View, table_of
+from specplan.domain.deployment import Deployment, Step, TreeShape, Written
 from specplan.domain.heads import MADE
 from specplan.domain.hub import hub_name
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where, unknown
-from specplan.physics.choose import BATCH_LIMIT, scan_batches
-from specplan.physics.memory import memory_bill
-from specplan.physics.round import seen_by
-from specplan.physics.schedule import HYSTERESIS, Schedule
-from specplan.physics.survival import survival, tokens_of
+from specplan.physics.schedule import HYSTERESIS
+from specplan.physics.survival import survival
 from specplan.questions.beyond import beyond_tokens
-from specplan.questions.common import basis_of, dtype_words, one_setup, percent, refuse_mix, times
-from specplan.questions.facts import facts_of
-from specplan.questions.init import common_k
-from specplan.questions.weigh import lengths
+from specplan.questions.common import basis_of, dtype_words, one_setup, percent, refuse_mix
+from specplan.questions.emit_k import Chosen, asked_plain, loss_of, never_off
+from specplan.questions.emit_k import chosen as chosen_k
 
-GATED = "gate"
 COLUMNS = (
     Column("part", "", "part", "text", "program, flag, variable or config"),
     Column("name", "", "name", "text", "as the engine calls it"),
@@ -57,18 +41,6 @@ class Emitted:
     text: str
     texts: dict[str, str]
     lost: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What is to run: one k, or k by batch; `speedup` where it was predicted."""
-
-    k: int
-    schedule: tuple[Step, ...] = ()
-    instead: OneK | None = None
-    batch: int = 1
-    fits: bool = True
-    said: tuple[str, ...] = ()
 
 
 def emit(
@@ -95,7 +67,7 @@ def emit(
         raise UsageError(
             f"{hysteresis:g} is out of range", where=Where("--hysteresis"), expected="0 to below 1"
         )
-    chosen = _chosen(scenario, setup, shape, hysteresis)
+    chosen = chosen_k(scenario, setup, shape, hysteresis)
     deployment = _deployment(setup, engine, chosen, target, draft, shape)
     if synthetic:
         deployment = _pretending(scenario, deployment)
@@ -119,7 +91,7 @@ def emit(
         basis=_basis(scenario, chosen),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *_notes(scenario, setup, chosen, written)),
-        ok=chosen.fits and (wrote.speculates or _asked_plain(scenario, setup)),
+        ok=chosen.fits and (wrote.speculates or asked_plain(scenario, setup)),
     )
 
 
@@ -147,99 +119,6 @@ def dialect_of(setup: Setup) -> str:
 
 def _bound(setup: Setup) -> bool:
     return setup.engine.kind == "bound"
-
-
-def _gated(scenario: Scenario) -> bool:
-    given = scenario.inputs.get("k")
-    return given is not None and given.value == GATED
-
-
-def _asked_plain(scenario: Scenario, setup: Setup) -> bool:
-    """Whether nobody wanted to speculate."""
-    return setup.draft.max_k == 0 or scenario.k == (0,)
-
-
-def _chosen(scenario: Scenario, setup: Setup, shape: TreeShape | None, hysteresis: float) -> Chosen:
-    batch = int(max(scenario.batch))
-    if shape is not None:
-        return Chosen(k=shape.steps, batch=batch)
-    if _asked_plain(scenario, setup):
-        return Chosen(k=0, batch=batch)
-    if _gated(scenario):
-        return _by_batch(scenario, setup, hysteresis)
-    if len(scenario.k) == 1:
-        return Chosen(k=scenario.k[0], batch=batch, fits=_fits(scenario, setup))
-    k = common_k(scenario)
-    points = facts_of(replace(scenario, k=(k,)))
-    worst = max(points, key=lambda facts: facts.k_regret)
-    said = f"k = {k} is the best"
-    if len(points) > 1:
-        said += f" one for all {len(points)} workloads, where it loses {percent(worst.k_regret)} at"
-        said += f" most; {times(min(f.speedup for f in points))} at least"
-    else:
-        said += f": {times(points[0].speedup)} at batch {batch:,}"
-    fits = all(facts.free_bytes >= 0 for facts in points)
-    return Chosen(k=k, batch=batch, fits=fits, said=(said,))
-
-
-def _fits(scenario: Scenario, setup: Setup) -> bool:
-    """Whether the largest batch fits beside the drafter at the longest context."""
-    bill = memory_bill(setup, max(scenario.context) + scenario.growth)
-    return max(scenario.batch) <= float(bill.largest)
-
-
-def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
-    """K by batch over all that fit, in the fewest ranges that lose at most the hysteresis."""
-    if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
-        raise UsageError("k by batch is of one context and acceptance", hint="give one of each")
-    context, acceptance = scenario.context[0], scenario.acceptance[0]
-    seen = seen_by(setup, acceptance, context)
-    largest = min(int(memory_bill(seen, context + scenario.growth).largest), BATCH_LIMIT)
-    k = lengths(seen, scenario.candidates)
-    if not largest:
-        return Chosen(k=0, fits=False)
-    tokens = tokens_of(acceptance, k, context)
-    found = Schedule(k, hysteresis)
-    for batch, gain in scan_batches(seen, context, k, largest):
-        found.see(batch, tokens * gain)
-    ranges = found.finished()
-    steps = tuple(Step(r.first_batch, r.last_batch, r.k) for r in ranges)
-    asked = scenario.inputs.get("batch")
-    planned = int(max(scenario.batch)) if asked and asked.origin != "default" else largest
-    if len(steps) == 1:
-        said = f"k = {steps[0].k} is within {percent(hysteresis)} of the best at every batch"
-        return Chosen(k=steps[0].k, batch=planned, said=(said,))
-    one = found.single()
-    return Chosen(
-        k=max(step.k for step in steps),
-        schedule=steps,
-        instead=OneK(one.k, one.loss, one.batch),
-        batch=planned,
-    )
-
-
-def _never_off(schedule: Sequence[Step]) -> tuple[Step, ...]:
-    """With one draft token where there is none."""
-    return tuple(replace(step, k=max(step.k, 1)) for step in schedule)
-
-
-def _loss(scenario: Scenario, setup: Setup, schedule: Sequence[Step]) -> tuple[float, int]:
-    """What a schedule loses at most against the best k of each batch, and where."""
-    context, acceptance = scenario.context[0], scenario.acceptance[0]
-    seen = seen_by(setup, acceptance, context)
-    k = lengths(seen, scenario.candidates)
-    tokens = tokens_of(acceptance, k, context)
-    ends = [step.last_batch for step in schedule]
-    written = np.asarray([k.index(step.k) for step in schedule])
-    worst, at = 0.0, schedule[0].first_batch
-    for batch, gain in scan_batches(seen, context, k, ends[-1]):
-        speedup = tokens * gain
-        chosen = written[np.searchsorted(ends, batch)]
-        loss = 1 - speedup[np.arange(len(batch)), chosen] / speedup.max(axis=1)
-        place = int(np.argmax(loss))
-        if loss[place] > worst:
-            worst, at = float(loss[place]), int(batch[place])
-    return worst, at
 
 
 def _deployment(
@@ -316,7 +195,7 @@ def _notes(scenario: Scenario, setup: Setup, chosen: Chosen, written: Written) -
     yield from chosen.said
     if not chosen.fits:
         yield "the plan does not fit: memory ends below its batch"
-    elif not chosen.k and not _asked_plain(scenario, setup):
+    elif not chosen.k and not asked_plain(scenario, setup):
         yield "speculation does not pay here at any k: nothing is switched on"
     for sentence in written.lost:
         yield f"not said: {sentence}"
@@ -327,13 +206,13 @@ def _notes(scenario: Scenario, setup: Setup, chosen: Chosen, written: Written) -
             f"{percent(one.loss)} against the best k of a batch, most at batch {one.batch:,}"
         )
     elif one and written.done.schedule != chosen.schedule:
-        loss, batch = _loss(scenario, setup, written.done.schedule)
+        loss, batch = loss_of(scenario, setup, written.done.schedule)
         yield (
             f"k by batch as it can be said loses up to {percent(loss)} against the best k of a "
             f"batch, most at batch {batch:,}"
         )
     if written.done.schedule and any(not step.k for step in written.done.schedule):
-        loss, batch = _loss(scenario, setup, _never_off(written.done.schedule))
+        loss, batch = loss_of(scenario, setup, never_off(written.done.schedule))
         yield f"k = 1 in place of 0 loses up to {percent(loss)}, most at batch {batch:,}"
     yield from written.notes
     if setup.dtype != setup.target.dtype:

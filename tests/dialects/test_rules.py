@@ -36,6 +36,8 @@ def test_vllm_takes_what_is_right():
         ({"method": "eagle4"}, "method 'eagle4'"),
         ({"method": "medusa"}, "method 'medusa' is none of version 0.33"),
         ({"model": None}, "without model"),
+        ({"method": "draft_model", "model": "o/My-Eagle3"}, "which it takes for eagle3"),
+        ({"method": "draft_model", "model": "o/EAGLE-x"}, "which it takes for eagle by its name"),
         ({"num_speculative_tokens": 0}, "above 0"),
         ({"num_speculative_tokens": True}, "above 0"),
         ({"num_speculative_tokens": None}, "num_speculative_tokens is None"),

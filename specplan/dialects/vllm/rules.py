@@ -41,6 +41,8 @@ KEYS = {
     "num_speculative_tokens_per_batch_size": Span("", "0.24"),
 }
 """Keys that are written, and the versions that know them."""
+DETECTED = ("eagle-", "eagle3", "dflash", "dspark")
+"""Words in a checkpoint's name by which a drafter is taken for one of these, whatever its method."""
 SCHEDULE = "num_speculative_tokens_per_batch_size"
 RATES, LENGTH = "synthetic_acceptance_rates", "synthetic_acceptance_length"
 
@@ -100,6 +102,14 @@ def _check_method(config: Mapping[str, Json], version: str) -> None:
     alone = {"ngram", "suffix", "mtp", "dspark"}  # looked up, or in the target's own checkpoint
     if "model" not in config and method not in alone:
         raise _refused(f"method '{method}' without model", "the drafter's checkpoint")
+    name = str(config.get("model", "")).lower()
+    mark = next((word for word in DETECTED if word in name), None)
+    if mark and method in {"draft_model", "medusa", "mlp_speculator"}:
+        raise _refused(
+            f"method '{method}' of '{config['model']}', which it takes for {mark.strip('-')} by "
+            "its name",
+            "another name",
+        )
 
 
 def _check_lookup(config: Mapping[str, Json]) -> None:
