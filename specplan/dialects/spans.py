@@ -61,7 +61,11 @@ _NO_DRAFTERS = {
 
 
 def word_for(deployment: Deployment, ways: Ways) -> str:
-    """The engine's word for the deployment's way to draft; refused where it has none."""
+    """The engine's word for the deployment's way to draft, "" for none; refused where it has no
+    word, whether anything is to be drafted or not.
+    """
+    if deployment.way == "none":
+        return ""
     spans = ways.get(deployment.way, ())
     for span in spans:
         if span.holds(deployment.version):

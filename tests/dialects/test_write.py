@@ -509,6 +509,13 @@ def test_llamacpp_pretends_rates_of_prefixes(make):
 
 
 @pytest.mark.parametrize("engine", WRITERS)
+def test_a_drafter_without_a_word_is_refused_even_where_it_never_drafts(make, engine):
+    version = example(engine).removeprefix("b")
+    with pytest.raises(Refused, match=f"{engine} has no drafters of kind skip"):
+        writer(engine)(make(engine, version, way="skip", k=0))
+
+
+@pytest.mark.parametrize("engine", WRITERS)
 def test_without_speculation_only_the_server_is_left(make, engine):
     more = {"k": 0, "way": "none", "draft": None, "target": "t.gguf"}
     version = example(engine).removeprefix("b")

@@ -40,6 +40,7 @@ def write(deployment: Deployment) -> Written:
         )
     if deployment.tree:
         raise Refused(f"{deployment.engine}'s server verifies chains", expected="-k")
+    kind = word_for(deployment, WAYS)
     lost = deployment.unsaid_cache({})
     notes: list[str] = []
     if deployment.schedule:
@@ -47,7 +48,7 @@ def write(deployment: Deployment) -> Written:
         deployment = deployment.fixed()
     flags = _served(deployment, lost)
     if deployment.speculates:
-        spoken = _speculation(deployment, build, notes)
+        spoken = _speculation(deployment, kind, build, notes)
         check(dict(spoken), build=build)
         flags += spoken
     program = ("llama-server", *_target(deployment))
@@ -90,9 +91,9 @@ def _drafter(deployment: Deployment) -> str:
 
 
 def _speculation(
-    deployment: Deployment, build: int, notes: list[str]
+    deployment: Deployment, kind: str, build: int, notes: list[str]
 ) -> list[tuple[str, str | None]]:
-    kind, k = word_for(deployment, WAYS), str(deployment.k)
+    k = str(deployment.k)
     if kind == "-md":
         notes.append("--draft-p-min 0 has it draft k tokens however unsure it is, as planned")
         if deployment.acceptance is not None:

@@ -44,7 +44,7 @@ def write(deployment: Deployment) -> Written:
     """The command that serves the plan, and the file of its schedule."""
     lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
-    algorithm = word_for(deployment, WAYS) if deployment.speculates else ""
+    algorithm = word_for(deployment, WAYS)
     deployment = _scheduled(deployment, algorithm, lost)
     flags = _served(deployment)
     adaptive: dict[str, Json] | None = None
@@ -133,7 +133,7 @@ def _scheduled(deployment: Deployment, algorithm: str, lost: list[str]) -> Deplo
 def _speculation(deployment: Deployment, algorithm: str) -> list[tuple[str, str | None]]:
     """The algorithm, its drafter and its numbers; num-draft-tokens counts the known token."""
     flags: list[tuple[str, str | None]] = [("--speculative-algorithm", algorithm)]
-    if algorithm not in {"NGRAM", "NEXTN"} and not (algorithm == "DSPARK" and not deployment.draft):
+    if algorithm not in {"NGRAM", "NEXTN"}:
         flags.append(("--speculative-draft-model-path", deployment.head))
     tree, k = deployment.tree, deployment.k
     if tree and algorithm not in STEPPING:

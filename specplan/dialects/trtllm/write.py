@@ -63,8 +63,8 @@ def write(deployment: Deployment) -> Written:
     notes: list[str] = []
     config: dict[str, Json] = {}
     environment: tuple[tuple[str, str], ...] = ()
+    kind = word_for(deployment, WAYS)
     if deployment.speculates:
-        kind = word_for(deployment, WAYS)
         deployment, limited = _scheduled(deployment, kind, lost, notes)
         if deployment.speculates:
             config = _config(deployment, kind, limited=limited)

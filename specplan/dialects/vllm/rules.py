@@ -42,7 +42,7 @@ KEYS = {
 }
 """Keys that are written, and the versions that know them."""
 DETECTED = ("eagle-", "eagle3", "dflash", "dspark")
-"""Words in a checkpoint's name by which a drafter is taken for one of these, whatever its method."""
+"""Words in a checkpoint's name by which it is taken for one of these, whatever its method."""
 SCHEDULE = "num_speculative_tokens_per_batch_size"
 RATES, LENGTH = "synthetic_acceptance_rates", "synthetic_acceptance_length"
 

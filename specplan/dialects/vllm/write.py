@@ -39,7 +39,7 @@ ALWAYS_PIECEWISE = Span("", "0.24", "0.24")
 SYNTHETIC = Span("", "0.20.2")  # synthetic_acceptance_rates; absent in 0.17.1
 BY_FIRST_ENGINE = Span("", "0.8.5", "0.9.2")  # what its V1 did not have, V0 still ran
 READ_BY_V0 = ("model", "mlp-speculator")
-IN_TARGET = ("mtp", "dspark")  # may lie in the target's own checkpoint
+ALONE = ("ngram", "suffix", "mtp")  # looked up, or in the target's own checkpoint
 SCHEDULED_IN_V1 = ("ngram", "eagle", "eagle3", "mtp", "draft_model", "dflash")
 KV_DTYPES = {Dtype.FP8: "fp8"}
 
@@ -60,12 +60,13 @@ def write(deployment: Deployment) -> Written:
         )
     if version < age("0.8"):
         return _of_first_engine(deployment)
+    word = word_for(deployment, WAYS)
     lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
     deployment = _scheduled(deployment, lost)
     config: dict[str, Json] = {}
     if deployment.speculates:
-        config = _config(deployment, notes)
+        config = _config(deployment, word, notes)
         check(
             config,
             version=deployment.version,
@@ -150,15 +151,12 @@ def _scheduled(deployment: Deployment, lost: list[str]) -> Deployment:
     return deployment.fixed()
 
 
-def _config(deployment: Deployment, notes: list[str]) -> dict[str, Json]:
-    word = word_for(deployment, WAYS)
+def _config(deployment: Deployment, word: str, notes: list[str]) -> dict[str, Json]:
     method = word
     if word == "parallel_drafting":  # P-EAGLE drafts on hidden states, PARD is a model
         method = "eagle3" if deployment.draws == "head" else "draft_model"
     config: dict[str, Json] = {"method": method}
-    if deployment.way not in {"ngram", "suffix"} and (
-        deployment.way not in IN_TARGET or (deployment.way == "dspark" and deployment.draft)
-    ):
+    if deployment.way not in ALONE:
         config["model"] = deployment.head
     config["num_speculative_tokens"] = deployment.k
     if deployment.schedule and not SCHEDULED.holds(deployment.version):
@@ -223,6 +221,7 @@ def _of_schedule(deployment: Deployment, method: str) -> list[str]:
 
 def _of_first_engine(deployment: Deployment) -> Written:
     """The flags of V0."""
+    word = word_for(deployment, WAYS)
     lost = deployment.unsaid_cache(KV_DTYPES)
     notes: list[str] = []
     if deployment.acceptance is not None and deployment.speculates:
@@ -230,7 +229,6 @@ def _of_first_engine(deployment: Deployment) -> Written:
     deployment = _scheduled(deployment, lost)
     flags = _served(deployment)
     if deployment.speculates:
-        word = word_for(deployment, WAYS)
         flags += first_flags(deployment, word)
         if word == LOOKUP:
             notes.append("prompts are looked up by up to 5 tokens: another number is as good")
