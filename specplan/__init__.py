@@ -28,6 +28,7 @@ _HOMES = {
     "calibrate": "specplan.cli.fitting",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
+    "emit": "specplan.questions.emit",
     "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from specplan.errors import SpecplanError
     from specplan.questions.best_k import best_k
     from specplan.questions.best_tree import best_tree
+    from specplan.questions.emit import emit
     from specplan.questions.exactness import exactness
     from specplan.questions.explain import explain
     from specplan.questions.gate import gate
@@ -70,6 +72,7 @@ __all__ = [
     "calibrate",
     "check",
     "compare",
+    "emit",
     "equivalence",
     "exactness",
     "explain",

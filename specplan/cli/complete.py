@@ -33,6 +33,7 @@ SETTINGS = (
 MEASURED = ("gemm", "attention", "experts", "step", "tpot", "round")
 COLOURS = ("auto", "always", "never")
 CHOSEN_K = ("best", "gate")
+FORMS = ("shell", "flags", "json", "yaml")
 SHAPES = ("chain", "eagle", "medusa", "sequoia")
 STATUSES = ("available", "announced")
 HEADS = ("eagle", "eagle3", "mtp", "medusa", "mlp-speculator", "block")

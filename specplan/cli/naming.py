@@ -16,8 +16,11 @@ V = TypeVar("V")
 
 
 def versioned(text: str) -> tuple[str, str | None]:
-    """The engine and the version in vllm@0.27; no version in vllm."""
+    """The engine and the version in vllm@0.27; no version in vllm. Tags of releases and of builds
+    are versions too: v0.27, b11434.
+    """
     name, at, version = text.partition("@")
+    version = re.sub(r"^[vb](?=[0-9])", "", version)
     if at and not re.fullmatch(VERSION_PATTERN, version):
         raise UsageError(f"'{visible(version, 60)}' is no version", expected="such as vllm@0.27")
     return name, version if at else None

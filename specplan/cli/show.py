@@ -38,7 +38,8 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
     name = format_name(out, auto)
     write = renderer(name)
     if path:
-        _refuse_inputs(path, answer)
+        refuse_inputs(path, answer)
+        _refuse_yaml(path, answer)
     if _watched(answer, out, name):
         answer = _counted(answer, out)
     target: AbstractContextManager[TextIO] = writing(path) if path else nullcontext(sys.stdout)
@@ -105,10 +106,8 @@ def _path(out: Out) -> Path | None:
     return None if out.output in {None, "-"} else Path(str(out.output))
 
 
-def _refuse_inputs(path: Path, answer: Answer) -> None:
-    """An output that is a card or plan read for this very answer would destroy it; and where every
-    YAML file is one or the other, only a new plan replaces one.
-    """
+def refuse_inputs(path: Path, answer: Answer) -> None:
+    """Refuses an output that is a card or plan read for this very answer: it would be lost."""
     if not os.path.isfile(path):  # noqa: PTH113 - what cannot be looked at, writing refuses
         return
     digest = ""
@@ -118,6 +117,12 @@ def _refuse_inputs(path: Path, answer: Answer) -> None:
         if used.sha256 == digest or _is_file(used.origin, path):
             shown = visible(str(path), 200)
             raise UsageError(f"{shown} is an input of this answer", where=Where("--output"))
+
+
+def _refuse_yaml(path: Path, answer: Answer) -> None:
+    """Where every YAML file is a card or a plan, only a new plan replaces one."""
+    if not os.path.isfile(path):  # noqa: PTH113 - what cannot be looked at, writing refuses
+        return
     if path.suffix in {".yaml", ".yml"} and answer.command != "init":
         shown = visible(str(path), 200)
         raise UsageError(f"{shown} may be a card or a plan", where=Where("--output"))

@@ -16,7 +16,8 @@ import specplan.questions.sweep
 
 COMMANDS = commands()
 SHOWING = [name for name, c in COMMANDS.items() if any(p.name == "format" for p in c.params)]
-MAKING = ("hardware probe", "models import")  # print a card where no format was asked for
+# These print a card, or an engine's flags, where no format was asked for
+MAKING = ("hardware probe", "models import", "emit")
 ENVELOPE = ["schema", "specplan", "inputs", "basis", "answer", "columns", "rows", "notes"]
 PLAN = ("init", "plan.yaml", "-t", "llama-3-8b", "-d", "free", "-g", "h100", "-a", "0.8")
 

@@ -28,6 +28,7 @@ PUBLIC = {
     "best_tree",
     "check",
     "compare",
+    "emit",
     "equivalence",
     "exactness",
     "explain",

@@ -104,6 +104,23 @@ def test_a_plan_names_it(packaged, tmp_path):
     assert (found["answer"]["expectations"], found["answer"]["fail"]) == (1, 0)
 
 
+@pytest.mark.parametrize("engine", ["vllm@0.33", "sglang@0.5.23", "trtllm@1.4", "llamacpp@b11434"])
+def test_no_engine_has_words_for_it(packaged, engine):
+    """No engine drafts with a deck: emit names it, and what the engine has."""
+    command = [sys.executable, "-m", "specplan", "emit", *WHERE.split()[:4], "-e", engine]
+    done = subprocess.run(
+        [*command, "-d", "tarot:5", "-k", "3"],
+        env=packaged,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    name = engine.partition("@")[0]
+    assert f"{name} has no drafters of kind tarot; expected one of those it has:" in done.stderr
+    assert "eagle3" in done.stderr
+
+
 def test_without_the_package_it_is_unknown():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "specplan", *f"sweep {WHERE} -d tarot -a 0.8".split()]

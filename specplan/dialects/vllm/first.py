@@ -1,0 +1,32 @@
+"""The flags of vLLM's first engine (V0), as 0.6.6 has them (vllm/engine/arg_utils.py)."""
+
+from __future__ import annotations
+
+from specplan.domain.deployment import Deployment
+from specplan.errors import Refused
+
+V0 = ("0.6", "0.7")
+"""The first and the last versions of these flags that are known to have had no others."""
+LOOKUP = "[ngram]"
+LOOKED_UP = "5"  # tokens; V1's own default, V0 has none
+
+
+def first_flags(deployment: Deployment, word: str) -> list[tuple[str, str | None]]:
+    """Flags for one k, and the largest batch that drafts where not all do."""
+    named = word or deployment.head
+    flags: list[tuple[str, str | None]] = [
+        ("--speculative-model", named),
+        ("--num-speculative-tokens", str(deployment.k)),
+    ]
+    if word == LOOKUP:
+        flags.append(("--ngram-prompt-lookup-max", LOOKED_UP))
+    elif deployment.draft_tp != deployment.tp:
+        if deployment.draft_tp != 1:
+            raise Refused(
+                f"--speculative-draft-tensor-parallel-size {deployment.draft_tp}",
+                expected=f"1 or the target's {deployment.tp}",
+            )
+        flags.append(("--speculative-draft-tensor-parallel-size", "1"))
+    if deployment.cutoff is not None:
+        flags.append(("--speculative-disable-by-batch-size", str(deployment.cutoff)))
+    return flags

@@ -1,0 +1,129 @@
+"""Which k a plan comes to: its own, the best one, or one for each range of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from specplan.domain.deployment import OneK, Step, TreeShape
+from specplan.domain.scenario import Scenario, Setup
+from specplan.errors import UsageError
+from specplan.physics.choose import BATCH_LIMIT, scan_batches
+from specplan.physics.memory import memory_bill
+from specplan.physics.round import seen_by
+from specplan.physics.schedule import Schedule
+from specplan.physics.survival import tokens_of
+from specplan.questions.common import percent, times
+from specplan.questions.facts import facts_of
+from specplan.questions.init import common_k
+from specplan.questions.weigh import lengths
+
+GATED = "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to run: one k, or k by batch and the one k in its place; `said` if it was chosen."""
+
+    k: int
+    schedule: tuple[Step, ...] = ()
+    instead: OneK | None = None
+    batch: int = 1
+    fits: bool = True
+    said: tuple[str, ...] = ()
+
+
+def chosen(scenario: Scenario, setup: Setup, shape: TreeShape | None, hysteresis: float) -> Chosen:
+    """The plan's own k, the best one for all its workloads, or k by batch."""
+    batch = int(max(scenario.batch))
+    if shape is not None:
+        return Chosen(k=shape.steps, batch=batch)
+    if asked_plain(scenario, setup):
+        return Chosen(k=0, batch=batch)
+    if _gated(scenario):
+        return _by_batch(scenario, setup, hysteresis)
+    if len(scenario.k) == 1:
+        return Chosen(k=scenario.k[0], batch=batch, fits=_fits(scenario, setup))
+    k = common_k(scenario)
+    points = facts_of(replace(scenario, k=(k,)))
+    worst = max(points, key=lambda facts: facts.k_regret)
+    said = f"k = {k} is the best"
+    if len(points) > 1:
+        said += f" one for all {len(points)} workloads, where it loses {percent(worst.k_regret)} at"
+        said += f" most; {times(min(f.speedup for f in points))} at least"
+    else:
+        said += f": {times(points[0].speedup)} at batch {batch:,}"
+    fits = all(facts.free_bytes >= 0 for facts in points)
+    return Chosen(k=k, batch=batch, fits=fits, said=(said,))
+
+
+def asked_plain(scenario: Scenario, setup: Setup) -> bool:
+    """Whether nobody wanted to speculate."""
+    return setup.draft.max_k == 0 or scenario.k == (0,)
+
+
+def _gated(scenario: Scenario) -> bool:
+    given = scenario.inputs.get("k")
+    return given is not None and given.value == GATED
+
+
+def _fits(scenario: Scenario, setup: Setup) -> bool:
+    """Whether the largest batch fits beside the drafter at the longest context."""
+    bill = memory_bill(setup, max(scenario.context) + scenario.growth)
+    return max(scenario.batch) <= float(bill.largest)
+
+
+def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
+    """K by batch over all that fit, in the fewest ranges that lose at most the hysteresis."""
+    if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
+        raise UsageError("k by batch is of one context and acceptance", hint="give one of each")
+    context, acceptance = scenario.context[0], scenario.acceptance[0]
+    seen = seen_by(setup, acceptance, context)
+    largest = min(int(memory_bill(seen, context + scenario.growth).largest), BATCH_LIMIT)
+    k = lengths(seen, scenario.candidates)
+    if not largest:
+        return Chosen(k=0, fits=False)
+    tokens = tokens_of(acceptance, k, context)
+    found = Schedule(k, hysteresis)
+    for batch, gain in scan_batches(seen, context, k, largest):
+        found.see(batch, tokens * gain)
+    ranges = found.finished()
+    steps = tuple(Step(r.first_batch, r.last_batch, r.k) for r in ranges)
+    asked = scenario.inputs.get("batch")
+    planned = int(max(scenario.batch)) if asked and asked.origin != "default" else largest
+    if len(steps) == 1:
+        said = f"k = {steps[0].k} is within {percent(hysteresis)} of the best at every batch"
+        return Chosen(k=steps[0].k, batch=planned, said=(said,))
+    one = found.single()
+    return Chosen(
+        k=max(step.k for step in steps),
+        schedule=steps,
+        instead=OneK(one.k, one.loss, one.batch),
+        batch=planned,
+    )
+
+
+def loss_of(scenario: Scenario, setup: Setup, schedule: Sequence[Step]) -> tuple[float, int]:
+    """What a schedule loses at most against the best k of each batch, and where."""
+    context, acceptance = scenario.context[0], scenario.acceptance[0]
+    seen = seen_by(setup, acceptance, context)
+    k = lengths(seen, scenario.candidates)
+    tokens = tokens_of(acceptance, k, context)
+    ends = [step.last_batch for step in schedule]
+    written = np.asarray([k.index(step.k) for step in schedule])
+    worst, at = 0.0, schedule[0].first_batch
+    for batch, gain in scan_batches(seen, context, k, ends[-1]):
+        speedup = tokens * gain
+        chosen = written[np.searchsorted(ends, batch)]
+        loss = 1 - speedup[np.arange(len(batch)), chosen] / speedup.max(axis=1)
+        place = int(np.argmax(loss))
+        if loss[place] > worst:
+            worst, at = float(loss[place]), int(batch[place])
+    return worst, at
+
+
+def never_off(schedule: Sequence[Step]) -> tuple[Step, ...]:
+    """With one draft token where there is none."""
+    return tuple(replace(step, k=max(step.k, 1)) for step in schedule)

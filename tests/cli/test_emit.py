@@ -1,0 +1,152 @@
+"""emit on the command line: the text alone, its forms and files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typed import answered, one_line
+
+PLAN = """\
+schema: plan/1
+target: llama-3.1-8b
+draft: eagle3
+hardware: h100-sxm
+engine: vllm@0.33
+k: gate
+workload: {batch: [1, 64], context: 2k, acceptance: 0.7}
+"""
+WHERE = ("-t", "llama-3.1-8b", "-g", "h100-sxm")
+FLAGS = (*WHERE, "-d", "eagle3")
+
+
+def as_engines_read(text: str) -> Any:
+    return yaml.safe_load(text)  # noqa: TID251 - engines read YAML 1.1
+
+
+@pytest.fixture
+def plan() -> str:
+    Path("plan.yaml").write_text(PLAN, encoding="utf-8")
+    return "plan.yaml"
+
+
+def emitted(capsys, *words: str, code: int = 0) -> str:
+    said = answered(capsys, ["emit", *words])
+    assert said.code == code, said.err
+    return said.out
+
+
+def test_the_text_stands_alone_and_notes_on_stderr(capsys, plan):
+    said = answered(capsys, ["emit", plan])
+    assert said.out.startswith("vllm serve meta-llama/Llama-3.1-8B-Instruct \\\n")
+    assert "specplan: " not in said.out
+    assert all(line.startswith("specplan: ") for line in said.err.splitlines())
+    assert answered(capsys, ["emit", plan, "-q"]).err == ""
+
+
+def test_flags_override_the_plan(capsys, plan):
+    config = json.loads(emitted(capsys, plan, "-k", "2", "--as", "json"))
+    assert config["num_speculative_tokens"] == 2
+    sglang = emitted(capsys, plan, "-e", "sglang@0.5.9", "-k", "2", "--as", "flags")
+    assert sglang == (
+        "--speculative-algorithm EAGLE3 --speculative-draft-model-path "
+        "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B --speculative-num-steps 2 --speculative-eagle-topk 1 "
+        "--speculative-num-draft-tokens 3 --max-running-requests 64\n"
+    )
+
+
+def test_a_fixed_k_needs_no_acceptance(capsys):
+    emitted(capsys, *FLAGS, "-k", "3", "-e", "vllm@0.33")
+    for more in ([], ["-k", "gate"], ["-k", "3", "--synthetic"]):
+        said = answered(capsys, ["emit", *FLAGS, "-e", "vllm@0.33", *more])
+        assert said.code == 2
+        assert one_line(said).startswith("--acceptance: how likely is a draft token accepted?")
+
+
+def test_yaml_of_an_engine_that_reads_yaml(capsys, plan):
+    read = as_engines_read(emitted(capsys, plan, "-e", "trtllm@v1.3.0rc24"))
+    assert read["speculative_config"]["decoding_type"] == "Eagle3"
+
+
+def test_builds_and_tags_are_versions(capsys):
+    said = emitted(
+        capsys, *WHERE, "-d", "ngram", "-k", "3", "-e", "llamacpp@b11434", "--target-path", "t.gguf"
+    )
+    assert said.splitlines()[0] == "llama-server -m t.gguf \\"
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("x.json", '{"method"'),
+        ("x.yaml", "model: meta"),
+        ("x.sh", "vllm serve"),
+        ("x", "vllm serve"),
+    ],
+)
+def test_a_file_gets_the_form_that_its_name_says(capsys, name, begins):
+    said = answered(capsys, ["emit", *FLAGS, "-k", "3", "-e", "vllm@0.33", "-o", name])
+    assert (said.code, said.out) == (0, "")
+    assert said.err.splitlines()[-1] == f"specplan: wrote {name}"
+    assert Path(name).read_text(encoding="utf-8").startswith(begins)
+    assert answered(capsys, ["emit", *FLAGS, "-k", "2", "-e", "vllm@0.33", "-o", name]).code == 0
+
+
+def test_a_plan_is_not_written_over(capsys, plan):
+    said = answered(capsys, ["emit", plan, "-o", plan])
+    assert one_line(said) == "--output: plan.yaml is an input of this answer"
+    Path("card.yaml").write_text("# mine\nschema: model/1\n", encoding="utf-8")
+    said = answered(capsys, ["emit", plan, "-o", "card.yaml"])
+    assert one_line(said) == "--output: card.yaml is a plan or a card"
+    assert Path(plan).read_text(encoding="utf-8") == PLAN
+
+
+def test_json_of_the_answer_holds_the_text(capsys, plan):
+    envelope = json.loads(emitted(capsys, plan, "-f", "json"))
+    answer = envelope["answer"]
+    assert envelope["schema"] == "specplan.emit/1"
+    assert answer["text"] == answer["texts"][answer["form"]]
+    assert answer["engine"] == "vllm@0.33"
+    first = answer["schedule"][0]
+    assert (first["first_batch"], first["k"]) == (1, 4)
+    Path("x.json").write_text("", encoding="utf-8")
+    assert answered(capsys, ["emit", plan, "-f", "json", "-o", "x.json"]).code == 0
+    assert json.loads(Path("x.json").read_text(encoding="utf-8"))["answer"] == answer
+
+
+def test_for_people(capsys, plan):
+    lines = emitted(capsys, plan, "-f", "plain").splitlines()
+    assert lines[0].startswith("vllm@0.33: k by batch")
+    assert any(line.split()[:2] == ["batch", "1-38"] for line in lines)
+
+
+def test_an_answer_of_no_is_exit_1(capsys):
+    text = emitted(capsys, *WHERE, "-d", "llama-3.2-1b", "-a", "0.01", "-e", "vllm@0.33", code=1)
+    assert text == "vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-k", "3"], "--engine: roofline reads no flags: it is a bound; expected one of "
+         "vllm@0.33, sglang@0.5.23, trtllm@1.3.0rc24, llamacpp@b11434"),
+        (["-k", "3", "-e", "trtllm"], "--engine: which flags trtllm takes, and what they mean, "
+         "depends on its version; expected a version such as trtllm@1.3.0rc24"),
+        (["-k", "3", "-e", "sglang@0.5.9", "--as", "json"],
+         "--as: unknown form for sglang 'json'; expected one of flags, shell, yaml"),
+        (["-k", "3", "-e", "sglang@0.5.9", "--shape", "eagle:5,4,8"],
+         "--shape and -k are two ways to say one thing; give one of them"),
+        (["-e", "sglang@0.5.9", "--shape", "chain:4"],
+         "--shape: 'chain:4' is no tree that an engine takes; expected eagle:STEPS,TOPK,TOTAL such "
+         "as eagle:5,4,8"),
+        (["-k", "3", "-e", "vllm@0.33", "--hysteresis", "0.02"],
+         "--hysteresis: k changes with the batch under -k gate alone"),
+        (["-k", "3", "-e", "vllm@0.33", "-o", ""], "--output: '' is no file; - is standard output"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(capsys, words, message):
+    said = answered(capsys, ["emit", *FLAGS, *words])
+    assert (said.code, one_line(said)) == (2, message)
