@@ -11,6 +11,15 @@ from specplan.physics.tokens import FloatArray
 from specplan.physics.work import ACTIVATION_BYTES, Load, stored_bytes
 
 
+def touched_share(active: float, experts: float, effective: FloatArray) -> FloatArray:
+    """The share of `experts` that so many effective tokens, >= 0, reach, `active` each:
+    1 - (1 - top/N)^T_eff (MoESD, N(t)).
+    """
+    share = min(active / experts, 1 - 1e-16)
+    reached: FloatArray = -np.expm1(effective * np.log1p(-share))
+    return reached
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """`count` fused expert layers: `experts` in all, `held` of them here in slices of `width`,
@@ -48,9 +57,7 @@ class Route:
         N (1 - (1 - top/N)^T_eff) (MoESD, N(t)).
         """
         effective = self.groups * load.batch * (1 + load.overlap * (load.tokens - 1))
-        share = min(self.active / self.experts, 1 - 1e-16)
-        reached: FloatArray = -np.expm1(effective * np.log1p(-share))
-        return self.held * reached
+        return self.held * touched_share(self.active, self.experts, effective)
 
     def routed(self, load: Load) -> FloatArray:
         """Rows through the experts of this GPU, each token counted for each expert."""

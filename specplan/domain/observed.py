@@ -1,0 +1,148 @@
+"""What was seen of a deployment, from a capture, from what it told, or from flags.
+
+Absent is None: a rule that needs a figure that nobody gave is silent. Every length and rate is
+defined as in `specplan.domain.capture`; the bonus token is counted in tau.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+LOOKUPS = frozenset({"ngram", "suffix", "lookahead"})
+"""Ways to draft that find text again and have no model that could be broken."""
+
+
+class Tier(NamedTuple):
+    """Batches first..last of a schedule by load, and the draft length that they run."""
+
+    first: int
+    last: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How fast one run was: tokens a second of all sequences together, and seconds between tokens
+    (TPOT), between the chunks of a stream (ITL), and to the first token.
+    """
+
+    tokens_per_s: float | None = None
+    tpot_s: float | None = None
+    itl_s: float | None = None
+    ttft_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What was accepted: tokens a round and their 95 % interval, `per_position` shares of rounds
+    that keep each, and how many rounds they are worth; `said` in the grammar of -a.
+    """
+
+    tau: float
+    low: float | None = None
+    high: float | None = None
+    per_position: tuple[float, ...] = ()
+    rounds: float | None = None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One deployment as it ran. `way` is how it drafts, as -d says it ("" where nobody said);
+    `topk` above 1 makes a tree of `draft_tokens` verified tokens, the root counted; `graphs` are
+    rows or sequences, as the engine counts them; `speedup` is one that was measured, where its two
+    runs are not given. `before` is the acceptance of an earlier capture.
+    """
+
+    engine: str
+    version: str | None = None
+    way: str = ""
+    k: int | None = None
+    kept: Kept | None = None
+    before: Kept | None = None
+    batch: float | None = None
+    batch_high: float | None = None
+    waiting: float | None = None
+    context: float | None = None
+    spec: Pace = field(default_factory=Pace)
+    plain: Pace = field(default_factory=Pace)
+    plain_eager: bool = False
+    speedup: float | None = None
+    topk: int | None = None
+    draft_tokens: int | None = None
+    max_batch: int | None = None
+    graphs: int | None = None
+    schedule: tuple[Tier, ...] = ()
+    dataset: str = ""
+    same_prompt: bool = False
+    tp: int | None = None
+    draft_tp: int | None = None
+    trained: float | None = None
+    n_predict: int | None = None
+    traps: tuple[str, ...] = ()
+    contradictions: tuple[str, ...] = ()
+
+    @property
+    def tree(self) -> bool:
+        """Whether several tokens are verified for one position."""
+        return self.topk is not None and self.topk > 1
+
+    @property
+    def verified(self) -> int | None:
+        """Tokens that a round verifies for a sequence, the known one included."""
+        if self.tree and self.draft_tokens:
+            return self.draft_tokens
+        return None if self.k is None else self.k + 1
+
+    @property
+    def rate(self) -> float | None:
+        """Tokens a second of all sequences with speculation."""
+        return _rate(self.spec, self.batch)
+
+    @property
+    def plain_rate(self) -> float | None:
+        """The same without."""
+        return _rate(self.plain, self.batch)
+
+    @property
+    def measured(self) -> float | None:
+        """The measured speedup: told, or of the two runs."""
+        if self.speedup is not None:
+            return self.speedup
+        spec, plain = self.spec, self.plain
+        if spec.tokens_per_s and plain.tokens_per_s:
+            return spec.tokens_per_s / plain.tokens_per_s
+        if spec.tpot_s and plain.tpot_s:
+            return plain.tpot_s / spec.tpot_s
+        if self.rate and self.plain_rate:
+            return self.rate / self.plain_rate
+        return None
+
+    @property
+    def round_cost(self) -> float | None:
+        """A round in plain steps, as measured: tau over speedup."""
+        if self.kept is None or not self.measured:
+            return None
+        return self.kept.tau / self.measured
+
+    @property
+    def round_s(self) -> float | None:
+        """A round as measured, waiting and prefill between rounds included: tau B / rate."""
+        if self.kept is None or not self.batch or not self.rate:
+            return None
+        return self.kept.tau * self.batch / self.rate
+
+    @property
+    def plain_step_s(self) -> float | None:
+        """A plain step as measured: B / rate."""
+        if not self.batch or not self.plain_rate:
+            return self.plain.tpot_s
+        return self.batch / self.plain_rate
+
+
+def _rate(pace: Pace, batch: float | None) -> float | None:
+    """Tokens a second, from the time between tokens where nothing else says it."""
+    if pace.tokens_per_s is not None or not pace.tpot_s or batch is None:
+        return pace.tokens_per_s
+    return batch / pace.tpot_s

@@ -1,0 +1,218 @@
+"""SD041-SD049: figures that do not say what they seem to."""
+
+from __future__ import annotations
+
+from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent, times
+from specplan.rules.drafting import random_tokens
+from specplan.units import people
+
+ROUNDING = 0.02
+CHUNKS = 1.5  # tokens a chunk from which ITL and TPOT are two things
+FEW_ROUNDS = 100
+LATER = 1.1  # times the first token's time without
+
+
+def _impossible(d: Deployed) -> Told | None:
+    measured, kept = d.seen.measured, d.seen.kept
+    if measured is None or kept is None:
+        return None
+    most = max(kept.tau, kept.high or 0.0)
+    if d.model and d.model.round_cost < 1:  # a plain step pays for what a round does not
+        most /= d.model.round_cost
+    if measured <= most * (1 + ROUNDING):
+        return None
+    return Told(
+        evidence=f"{times(measured)} measured at {kept.tau:.2f} tokens a round",
+        consequence="a round takes no less than a plain step, so no speedup exceeds tau: the "
+        f"run without was {times(measured / most)} slower than this one's own steps",
+        remedy="run both on the same prompts, batch, graph mode and version, and compare again",
+        found=measured,
+        limit=most,
+    )
+
+
+def _eager(d: Deployed) -> Told | None:
+    seen, model = d.seen, d.model
+    if not seen.plain_eager:
+        return None
+    claimed = seen.measured
+    consequence = "the real baseline runs CUDA graphs, and is faster by every launch it saves"
+    if model and seen.rate:
+        fair = seen.rate / model.plain_tokens_per_s
+        consequence = f"against the {model.plain_tokens_per_s:,.0f} tok/s predicted with graphs "
+        consequence += f"it is {times(fair)}"
+    return Told(
+        evidence=f"{times(claimed)} over an eager run" if claimed else "the run without was eager",
+        consequence=consequence,
+        remedy="measure the baseline as it would be served: graphs on, overlap on",
+        found=claimed,
+    )
+
+
+def _random(d: Deployed) -> Told | None:
+    if not random_tokens(d):
+        return None
+    kept = d.seen.kept
+    now = f"{kept.tau:.2f} tokens a round" if kept else "acceptance"
+    return Told(
+        evidence=f"prompts of random tokens: {now}",
+        consequence="it says nothing of a workload: neither k nor a loss follows from it",
+        remedy="measure on your own prompts, or a public set with the chat template applied",
+    )
+
+
+def _chunks(d: Deployed) -> Told | None:
+    spec, kept = d.seen.spec, d.seen.kept
+    if spec.itl_s and spec.tpot_s:
+        per_chunk = spec.itl_s / spec.tpot_s
+        if per_chunk < CHUNKS:
+            return None
+        evidence = f"ITL {people(spec.itl_s, 's')}, TPOT {people(spec.tpot_s, 's')}"
+        consequence = (
+            f"a chunk holds {per_chunk:.2f} tokens: ITL overstates their distance {per_chunk:.1f} "
+            "times"
+        )
+    elif "itl-per-chunk" in d.seen.traps or (spec.itl_s and not spec.tpot_s):
+        evidence = f"ITL {people(spec.itl_s, 's')}" if spec.itl_s else "ITL"
+        evidence += ", no TPOT"
+        consequence = f"a chunk holds {kept.tau:.2f} tokens" if kept else "a chunk holds a round"
+    else:
+        return None
+    return Told(
+        evidence=evidence,
+        consequence=consequence,
+        remedy="compare TPOT with TPOT; a stream's chunks are rounds, not tokens",
+        found=spec.itl_s,
+        limit=spec.tpot_s,
+    )
+
+
+def _repeated(d: Deployed) -> Told | None:
+    if not d.seen.same_prompt and "repeated-prompt" not in d.seen.traps:
+        return None
+    measured = d.seen.measured
+    return Told(
+        evidence="the same prompt was asked again" + (f": {times(measured)}" if measured else ""),
+        consequence="drafts were found in the answer given before: only the first answer counts",
+        remedy="measure on prompts that differ, or count the first answer alone",
+        found=measured,
+    )
+
+
+def _contradicted(d: Deployed) -> Told | None:
+    if not d.seen.contradictions:
+        return None
+    return Told(
+        evidence="; ".join(d.seen.contradictions[:3]),
+        consequence="at least one of these figures is wrong, or is defined otherwise",
+        remedy="read specplan acceptance's definitions; count rounds, drafted and accepted tokens",
+    )
+
+
+def _scatter(d: Deployed) -> Told | None:
+    kept = d.seen.kept
+    if kept is None or kept.rounds is None or kept.rounds >= FEW_ROUNDS:
+        return None
+    span = ""
+    if kept.low is not None and kept.high is not None:
+        span = f", {kept.low:.2f} to {kept.high:.2f}"
+    return Told(
+        evidence=f"{kept.tau:.2f} tokens a round{span}, worth {kept.rounds:,.0f} independent "
+        "rounds",
+        consequence="speedup and best k are as uncertain as that",
+        remedy="log for longer, over more requests",
+        found=kept.rounds,
+        limit=float(FEW_ROUNDS),
+    )
+
+
+def _first_token(d: Deployed) -> Told | None:
+    with_s, without_s = d.seen.spec.ttft_s, d.seen.plain.ttft_s
+    if not with_s or not without_s or with_s < LATER * without_s:
+        return None
+    share = d.model.draft_prefill_share if d.model else 0.0
+    own = f"; the drafter's own prefill is {percent(share)} of the target's" if share else ""
+    return Told(
+        evidence=f"TTFT {people(with_s, 's')}, {people(without_s, 's')} without",
+        consequence=f"the first token comes {percent(with_s / without_s - 1)} later{own}",
+        remedy="count it in short answers: the drafter reads every prompt, and heads give up the "
+        "last block of a cached prefix",
+        found=with_s / without_s,
+        limit=LATER,
+    )
+
+
+COUNTING_RULES = (
+    DeploymentRule(
+        id="SD041",
+        level="error",
+        title="speedup above tau",
+        what="A measured speedup larger than the tokens that a round yields.",
+        why="It is impossible: the two runs did not do the same work.",
+        remedy="Compare runs of the same prompts, batch, graph mode and version.",
+        look=_impossible,
+    ),
+    DeploymentRule(
+        id="SD042",
+        level="error",
+        title="eager baseline",
+        what="A speedup over a run without CUDA graphs.",
+        why="Nobody serves that: graphs alone may be worth more than speculation.",
+        remedy="Measure the baseline as it would be served.",
+        look=_eager,
+    ),
+    DeploymentRule(
+        id="SD043",
+        level="warning",
+        title="random tokens",
+        what="A benchmark whose prompts are random tokens.",
+        why="No drafter predicts noise, and no user writes it.",
+        remedy="Measure on real prompts.",
+        look=_random,
+    ),
+    DeploymentRule(
+        id="SD044",
+        level="warning",
+        title="ITL where TPOT is meant",
+        what="The time between chunks, each of a round's tokens, quoted as that between tokens.",
+        why="It makes speculation look as many times slower as a chunk has tokens.",
+        remedy="Compare TPOT.",
+        look=_chunks,
+    ),
+    DeploymentRule(
+        id="SD045",
+        level="warning",
+        title="same prompt again",
+        what="Drafts found in an earlier answer to the same prompt.",
+        why="The rates are those of a cache, not of a workload.",
+        remedy="Measure on prompts that differ.",
+        look=_repeated,
+    ),
+    DeploymentRule(
+        id="SD046",
+        level="warning",
+        title="counters contradict each other",
+        what="Figures of one capture that cannot all be true.",
+        why="Whatever is worked out from them may be wrong.",
+        remedy="Count rounds, drafted and accepted tokens, and take nothing else.",
+        look=_contradicted,
+    ),
+    DeploymentRule(
+        id="SD047",
+        level="note",
+        title="few rounds",
+        what="A capture worth fewer than 100 independent rounds.",
+        why="Its acceptance is uncertain, and all that follows from it.",
+        remedy="Log for longer.",
+        look=_scatter,
+    ),
+    DeploymentRule(
+        id="SD048",
+        level="note",
+        title="first token later",
+        what="The time to the first token with speculation against that without.",
+        why="The drafter reads every prompt too; short answers may lose what long ones gain.",
+        remedy="Count it in the time of a whole answer.",
+        look=_first_token,
+    ),
+)

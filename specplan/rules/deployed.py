@@ -1,0 +1,154 @@
+"""What the rules of a deployment (SD) are asked about, and how they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from specplan.domain.habits import Habits
+from specplan.domain.observed import Observed
+from specplan.rules import Finding, Level, Rule
+
+TIE = 0.005  # speedups nearer to 1 than this, as measured, neither pay nor lose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """What the cards say of the deployment at the k, batch, context and acceptance observed; SI.
+
+    `round_cost` is in plain steps, `cost_at_one` that of k = 1; `band` is relative. `loses_from`
+    and `pays_from` are the first batches, beyond the one observed or below it, at which the k in
+    use begins to lose or to pay; `pays_to` the last up to which it pays from batch 1 on.
+    `plain_experts` and `round_experts` are shares of all experts read, 0 of a dense target.
+    `alone_round_s` is the round with the drafter on one GPU, `drafter_exchange_s` what its passes
+    spend on all-reduces. Memory is of the fullest GPU; `spread_draft_bytes` on as many GPUs as the
+    target.
+    """
+
+    k: int
+    speedup: float
+    low: float
+    high: float
+    best_k: int
+    best_speedup: float
+    band: float | None
+    batch: float
+    context: float
+    tokens_per_s: float
+    plain_tokens_per_s: float
+    plain_step_s: float
+    round_s: float
+    draft_s: float
+    host_s: float
+    eager_s: float
+    graph_rows: int | None
+    cost_at_one: float
+    pays_to: int
+    loses_from: int | None
+    pays_from: int | None
+    plain_experts: float
+    round_experts: float
+    drafter_exchange_s: float
+    alone_round_s: float
+    trained: float | None
+    chain_round_s: float | None
+    largest: int
+    largest_plain: int
+    draft_bytes: float
+    spread_draft_bytes: float
+    draft_prefill_share: float
+    bound: bool
+
+    @property
+    def round_cost(self) -> float:
+        """A round in plain steps."""
+        return self.round_s / self.plain_step_s
+
+    @property
+    def regret(self) -> float:
+        """The share of speedup that k loses against the best."""
+        return 1 - self.speedup / self.best_speedup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """A deployment: what was seen of it, the engine's habits, and what the cards predict, where
+    they were named.
+    """
+
+    seen: Observed
+    habits: Habits
+    model: Predicted | None = None
+
+    @property
+    def speedup(self) -> float | None:
+        """As measured, else as predicted."""
+        if self.seen.measured is not None:
+            return self.seen.measured
+        return self.model.speedup if self.model else None
+
+    @property
+    def loses(self) -> bool:
+        """Whether it is known to be slower than plain decoding."""
+        speedup = self.speedup
+        return speedup is not None and speedup < 1 - TIE
+
+    @property
+    def round_cost(self) -> float | None:
+        """A round in plain steps, as measured, else as predicted."""
+        if self.seen.round_cost is not None:
+            return self.seen.round_cost
+        return self.model.round_cost if self.model else None
+
+    @property
+    def plain_step_s(self) -> float | None:
+        """A plain step, as measured, else as predicted."""
+        if self.seen.plain_step_s is not None:
+            return self.seen.plain_step_s
+        return self.model.plain_step_s if self.model else None
+
+    @property
+    def trained(self) -> float | None:
+        """Tokens up to which the drafter was trained."""
+        if self.seen.trained is not None:
+            return self.seen.trained
+        return self.model.trained if self.model else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a rule found: the evidence, what follows from it in numbers, what to do, and the figure
+    with the limit that it breaks, where there is one.
+    """
+
+    evidence: str
+    consequence: str
+    remedy: str
+    found: float | None = None
+    limit: float | None = None
+    level: Level | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentRule(Rule):
+    """A rule about a deployment; `look` is None where there is nothing to say."""
+
+    look: Callable[[Deployed], Told | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom(Finding):
+    """A finding about a deployment, in parts and as one message."""
+
+    title: str = ""
+    told: Told | None = None
+
+
+def times(value: float) -> str:
+    """A speedup as people write it."""
+    return f"{value:.2f}x"
+
+
+def percent(value: float) -> str:
+    """A share as people write it."""
+    return f"{100 * value:.0f} %"

@@ -1,0 +1,133 @@
+"""SD031-SD039: settings that cost, or that engines refuse."""
+
+from __future__ import annotations
+
+from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent
+from specplan.units import people
+
+SHORTER = 0.03  # of a round, from which fewer GPUs for the drafter are worth a word
+ONE_RANK_BYTES = 2.0**30  # more on one GPU than on the others
+
+
+def _draft_tp(d: Deployed) -> Told | None:
+    model, tp = d.model, d.seen.draft_tp or d.seen.tp
+    if model is None or not tp or tp < 2 or not model.draft_s:
+        return None
+    saved = 1 - model.alone_round_s / model.round_s
+    if saved < SHORTER:
+        return None
+    return Told(
+        evidence=f"drafter on {tp} GPUs: {people(model.drafter_exchange_s, 's')} of "
+        f"{people(model.draft_s, 's')} drafting a round are all-reduces",
+        consequence=f"on one GPU a round is {percent(saved)} shorter "
+        f"({people(model.alone_round_s, 's')}, not {people(model.round_s, 's')})",
+        remedy=d.habits.told(d.habits.set_draft_tp, n=1)
+        if d.habits.draft_tp != "the target's"
+        else d.habits.set_draft_tp,
+        found=float(tp),
+        limit=1.0,
+    )
+
+
+def _shared_out(d: Deployed) -> Told | None:
+    """Without cards: a win on one GPU that several lose has the drafter's share to blame."""
+    seen = d.seen
+    tp = seen.draft_tp or seen.tp
+    if d.model is not None or not tp or tp < 2 or not d.loses or seen.way in {"", "ngram"}:
+        return None
+    return Told(
+        evidence=f"drafter on {tp} GPUs",
+        consequence="a small drafter does not get faster with more GPUs: each pass waits for two "
+        "all-reduces a layer (opt-125m: 0.35 s on one, 1.39 s on four, vllm#4840)",
+        remedy=d.habits.told(d.habits.set_draft_tp, n=1),
+        found=float(tp),
+        limit=1.0,
+        level="note",
+    )
+
+
+def _refused(d: Deployed) -> Told | None:
+    draft_tp, tp = d.seen.draft_tp, d.seen.tp or 1
+    allowed = {"any": None, "1 or the target's": {1, tp}, "the target's": {tp}}[d.habits.draft_tp]
+    if draft_tp is None or allowed is None or draft_tp in allowed:
+        return None
+    return Told(
+        evidence=f"draft tp {draft_tp} beside tp {tp}",
+        consequence=f"{d.habits.title} takes {d.habits.draft_tp} ({tp}): it refuses, or runs "
+        "another than was asked for",
+        remedy=d.habits.told(d.habits.set_draft_tp, n=min(allowed)),
+        found=float(draft_tp),
+        limit=float(min(allowed)),
+    )
+
+
+def _one_rank(d: Deployed) -> Told | None:
+    model, tp, draft_tp = d.model, d.seen.tp or 1, d.seen.draft_tp
+    if model is None or draft_tp is None or draft_tp >= tp:
+        return None
+    more = model.draft_bytes - model.spread_draft_bytes
+    if more < ONE_RANK_BYTES:
+        return None
+    return Told(
+        evidence=f"drafter on {draft_tp} of {tp} GPUs: {people(model.draft_bytes, 'B')} there, "
+        "nothing on the others",
+        consequence="the fullest GPU decides: the cache of all is cut by "
+        f"{people(more, 'B')} each, {people(more * (tp - draft_tp), 'B')} of it unused",
+        remedy=d.habits.told(d.habits.set_draft_tp, n=tp) + ", if the round stays short",
+        found=model.draft_bytes,
+        limit=model.spread_draft_bytes,
+    )
+
+
+def _schedule(d: Deployed) -> Told | None:
+    schedule, price = d.seen.schedule, d.habits.schedule_price
+    if not schedule or not price:
+        return None
+    tiers = ", ".join(f"{tier.first}-{tier.last}: {tier.k}" for tier in schedule[:6])
+    off = any(tier.k == 0 for tier in schedule)
+    return Told(
+        evidence=f"k by batch: {tiers}",
+        consequence=price,
+        remedy=d.habits.set_full_graphs,
+        level="error" if off else "warning",
+    )
+
+
+SETTING_RULES = (
+    DeploymentRule(
+        id="SD031",
+        level="warning",
+        title="drafter spread over GPUs",
+        what="A drafter whose passes spend their time on all-reduces.",
+        why="A small drafter does not shrink with tp: the latency of each exchange stays.",
+        remedy="Run the drafter on one GPU where the engine can.",
+        look=lambda d: _draft_tp(d) or _shared_out(d),
+    ),
+    DeploymentRule(
+        id="SD032",
+        level="error",
+        title="draft tp that is not taken",
+        what="A tensor parallel size of the drafter that the engine does not run.",
+        why="It refuses to start, or ignores what was asked for.",
+        remedy="Take 1 or the target's.",
+        look=_refused,
+    ),
+    DeploymentRule(
+        id="SD033",
+        level="warning",
+        title="drafter on some of the GPUs",
+        what="A drafter that fills one GPU more than the others.",
+        why="The fullest GPU decides how much cache all of them get.",
+        remedy="Spread the drafter, or take a smaller one.",
+        look=_one_rank,
+    ),
+    DeploymentRule(
+        id="SD034",
+        level="warning",
+        title="price of k by load",
+        what="A schedule of k by batch in a version where it costs CUDA graphs.",
+        why="A k = 0 tail is not plain decoding there: it was much slower.",
+        remedy="End the schedule in k = 1, or take the runner that keeps full graphs.",
+        look=_schedule,
+    ),
+)
