@@ -28,6 +28,7 @@ _HOMES = {
     "calibrate": "specplan.cli.fitting",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
+    "diagnose": "specplan.cli.diagnosed",
     "emit": "specplan.questions.emit",
     "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from specplan.cli.captured import acceptance
     from specplan.cli.checked import check
     from specplan.cli.compared import compare
+    from specplan.cli.diagnosed import diagnose
     from specplan.cli.fitting import calibrate
     from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
@@ -72,6 +74,7 @@ __all__ = [
     "calibrate",
     "check",
     "compare",
+    "diagnose",
     "emit",
     "equivalence",
     "exactness",

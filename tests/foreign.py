@@ -1,4 +1,4 @@
-"""Safetensors and GGUF bytes as their formats describe them, for tests that read such files."""
+"""Files of others: safetensors and GGUF bytes as their formats describe them, engines' counters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from pathlib import Path
 
 import generated
 import steptimes
+
+FIXTURES = Path(__file__).parent / "counters" / "fixtures"
+COUNTED = {
+    "server.log": "vllm-0.33.log",
+    "before.prom": "vllm-metrics-before.prom",
+    "after.prom": "vllm-metrics.prom",
+    "creative.log": "vllm-2025-04.log",
+    "summaries.log": "vllm-0.33.log",
+}
+"""What files of counters on help pages are."""
 
 SIZES = {"F32": 4, "BF16": 2, "F16": 2, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E8M0": 1, "I64": 8}
 
@@ -119,6 +129,8 @@ def examples() -> None:
     """What the examples on help pages read, in the current folder."""
     generated.examples()
     steptimes.examples()
+    for name, fixture in COUNTED.items():
+        Path(name).write_bytes((FIXTURES / fixture).read_bytes())
     for name, config in (
         ("config.json", LLAMA),
         ("checkpoint/config.json", LLAMA),

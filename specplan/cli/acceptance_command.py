@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +9,6 @@ import typer
 
 from specplan.cli.options import Out, Texts, What, typed
 from specplan.cli.values import whole
-
-LONG_FILES = 32 * 2**20  # bytes from which on, some seconds, a terminal gets a progress bar
 
 Files = Annotated[
     list[Path],
@@ -76,6 +71,7 @@ def acceptance(
     from specplan.cli.captured import answered, read
     from specplan.cli.plans import catalogue_of
     from specplan.cli.show import show
+    from specplan.cli.watched import watching
     from specplan.errors import UsageError, Where
 
     if k is not None and not 1 <= k <= 256:
@@ -84,21 +80,8 @@ def acceptance(
     for name, texts in (("batch", batch), ("context", context)):
         if texts:
             flags[name] = tuple(texts)
-    with _watching(files, out) as moved:
-        held = read([str(file) for file in files], k, together=together, each=each, moved=moved)
+    sources = [str(file) for file in files]
+    with watching(sources, out) as moved:
+        held = read(sources, k, together=together, each=each, moved=moved)
     catalogue = catalogue_of(what) if flags else None
     return show(answered(held, flags, k=k, k_max=k_max, catalogue=catalogue), out)
-
-
-@contextmanager
-def _watching(files: Sequence[Path], out: Out) -> Iterator[Callable[[int], None] | None]:
-    """Who is told of bytes read: a bar on a terminal's stderr where there are many."""
-    size = sum(file.stat().st_size for file in files if file.is_file())
-    if size < LONG_FILES or out.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from specplan.cli.progress import reading
-    from specplan.cli.show import coloured
-
-    with reading(size, colour=coloured(out.color, terminal=True)) as advance:
-        yield advance

@@ -17,7 +17,7 @@ SECTIONS = {
         "specplan.cli.decide",
         ("sweep", "compare", "best-k", "best-tree", "gate", "memory", "explain"),
     ),
-    "Your engine": ("specplan.cli.engine", ("acceptance", "calibrate", "emit")),
+    "Your engine": ("specplan.cli.engine", ("acceptance", "diagnose", "calibrate", "emit")),
     "Guard and share": ("specplan.cli.guard", ("init", "check")),
     "Trust": ("specplan.cli.trust", ("exactness", "equivalence", "accuracy")),
     "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "engines", "curves", "schema")),

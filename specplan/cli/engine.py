@@ -8,15 +8,18 @@ from specplan.cli.acceptance_command import EXAMPLES as ACCEPTANCE
 from specplan.cli.acceptance_command import acceptance
 from specplan.cli.calibrate import EXAMPLES as CALIBRATE
 from specplan.cli.calibrate import calibrate
+from specplan.cli.diagnose import EXAMPLES as DIAGNOSE
+from specplan.cli.diagnose import diagnose
 from specplan.cli.emit import EXAMPLES as EMIT
 from specplan.cli.emit import emit
 from specplan.cli.help import Command
 from specplan.cli.options import command
 
-__all__ = ["acceptance", "calibrate", "emit", "register"]  # what `register` finds
+__all__ = ["acceptance", "calibrate", "diagnose", "emit", "register"]  # what `register` finds
 
 EXAMPLES: dict[str, str] = {
     "acceptance": ACCEPTANCE,
+    "diagnose": DIAGNOSE,
     "calibrate": CALIBRATE,
     "emit": EMIT,
 }

@@ -134,16 +134,18 @@ def build(
     unused: Collection[str] = ("k",),
     k_max: int | None = None,
     mix: Sequence[str] = (),
+    told: Mapping[str, Given] | None = None,
     resolving: Callable[[Cards, Mapping[str, Given]], Resolver] = Resolver,
     refusing: Callable[[Iterable[Setup], Mapping[str, Given]], None] = refuse_unusable,
 ) -> Scenario:
     """The scenario asked for; an error names the option or the line that is at fault.
 
-    `unused` are axes whose defaults the question does not rest on. Names become cards by
-    `resolving`; `refusing` takes offence at setups that nobody can run.
+    `unused` are axes whose defaults the question does not rest on. `told` is what a file says that
+    is no plan: it stands above the plan and below the flags. Names become cards by `resolving`;
+    `refusing` takes offence at setups that nobody can run.
     """
     longest = _longest(k_max)
-    asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})})
+    asked = _merge(flags, plan, {**DEFAULTS, **(defaults or {})}, told or {})
     _refuse_missing(needs, asked, mixed=bool(mix or mixes(plan)))
     resolver = resolving(catalogue, asked)
     setups = resolver.setups()
@@ -239,11 +241,15 @@ def _refuse_missing(needs: Iterable[str], asked: Mapping[str, Given], *, mixed: 
 
 
 def _merge(
-    flags: Mapping[str, Sequence[str]], plan: PlanRead | None, defaults: Mapping[str, str]
+    flags: Mapping[str, Sequence[str]],
+    plan: PlanRead | None,
+    defaults: Mapping[str, str],
+    told: Mapping[str, Given],
 ) -> dict[str, Given]:
     asked = {n: Given((t,), "default", Where(flag_of(n))) for n, t in defaults.items()}
     if plan is not None:
         asked.update(planned(plan))
+    asked.update(told)
     asked.update({n: Given(tuple(t), "flag", Where(flag_of(n))) for n, t in flags.items()})
     lengths = [asked[n] for n in ("isl", "osl") if n in asked]
     context = asked["context"].origin

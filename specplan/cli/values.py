@@ -70,6 +70,25 @@ def quantity(option: str, unit: str, low: float, high: float) -> Callable[[objec
     return read
 
 
+def duration(option: str) -> Callable[[object], float]:
+    """Reads a time, which has a unit: 8.8ms is as likely as 8.8 s."""
+
+    def read(text: object) -> float:
+        from specplan.units import parse_quantity
+
+        written = str(text).strip()
+        with placed(Where(option)):
+            if written[-1:].isdigit():
+                what = f"'{visible(written, 60)}' has no unit"
+                raise UsageError(what, expected="a time such as 8.8ms or 0.3 s")
+            value = parse_quantity(written, "s")
+            if value <= 0:
+                raise UsageError(f"'{visible(written, 60)}' is not above 0")
+        return value
+
+    return read
+
+
 def parameters(option: str) -> Callable[[object], float]:
     """Reads a count of parameters: 70B, 500M, 8e9."""
 

@@ -36,7 +36,7 @@ class Pace:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What was accepted: tokens a round and their 95 % interval, `per_position` shares of rounds
-    that keep each, and how many rounds they are worth; `said` in the grammar of -a.
+    that keep each, how many rounds they are worth, and alpha where that was counted by itself.
     """
 
     tau: float
@@ -44,6 +44,7 @@ class Kept:
     high: float | None = None
     per_position: tuple[float, ...] = ()
     rounds: float | None = None
+    alpha: float | None = None
     said: str = ""
 
 
@@ -52,7 +53,7 @@ class Observed:
     """One deployment as it ran. `way` is how it drafts, as -d says it ("" where nobody said);
     `topk` above 1 makes a tree of `draft_tokens` verified tokens, the root counted; `graphs` are
     rows or sequences, as the engine counts them; `speedup` is one that was measured, where its two
-    runs are not given. `before` is the acceptance of an earlier capture.
+    runs are not given. `before` is what an earlier capture kept, `planned` what the plan expects.
     """
 
     engine: str
@@ -61,7 +62,9 @@ class Observed:
     k: int | None = None
     kept: Kept | None = None
     before: Kept | None = None
+    planned: Kept | None = None
     batch: float | None = None
+    batch_low: float | None = None
     batch_high: float | None = None
     waiting: float | None = None
     context: float | None = None

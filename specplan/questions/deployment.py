@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Setup
-from specplan.physics.choose import BATCH_LIMIT, Crossing, crossings
+from specplan.physics.choose import BATCH_LIMIT, TIE, Crossing, crossings, scan_batches
 from specplan.physics.drafting import passes_of
 from specplan.physics.experts import touched_share
 from specplan.physics.memory import memory_bill
 from specplan.physics.prefill import prefill
 from specplan.physics.round import LONGEST, Timing, time_rounds
 from specplan.physics.steps import EAGER, HOST, Step
+from specplan.questions.gate import Range
 from specplan.questions.weigh import Point, Weighed, weigh
 from specplan.rules.deployed import Predicted
+
+HYSTERESIS = 0.02  # of the speedup: less gained is not worth another k
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A deployment's point: its candidates weighed, the index of the k in use among them, and what
-    the rules go by.
+    """A deployment's point: its candidates weighed, the index of the best, what the rules go by,
+    and tokens a second at the least and the largest batch seen, where it varied.
     """
 
     weighed: Weighed
-    used: int
     best: int
     predicted: Predicted
+    ends: tuple[tuple[float, float], ...] = ()
 
 
 def priced(point: Point, seen: Observed, candidates: Sequence[int]) -> Priced:
@@ -41,14 +44,47 @@ def priced(point: Point, seen: Observed, candidates: Sequence[int]) -> Priced:
     """
     k = seen.k or 1
     weighed = weigh(point, tuple(sorted({0, 1, k, *candidates})))
-    used, best = weighed.k.index(k), weighed.best()
-    setup = weighed.point.setup
-    timing = _used(setup, point, seen, k)
-    return Priced(weighed, used, best, _predicted(weighed, timing, seen, k, best))
+    timing = _used(weighed.point, seen, k)
+    predicted = _predicted(weighed, timing, seen, k, weighed.best())
+    return Priced(weighed, weighed.best(), predicted, tuple(_ends(weighed.point, seen, predicted)))
 
 
-def _used(setup: Setup, point: Point, seen: Observed, k: int) -> Timing:
+def _ends(point: Point, seen: Observed, predicted: Predicted) -> Iterator[tuple[float, float]]:
+    low, high = seen.batch_low, seen.batch_high
+    if low is None or high is None or not 1 <= low < high:
+        return
+    tau = predicted.tokens_per_s * predicted.round_s / predicted.batch
+    for batch in (low, high):
+        timing = _used(replace(point, batch=batch), seen, predicted.k)
+        yield batch, batch * tau / timing.round_s.item()
+
+
+def schedule(w: Weighed) -> tuple[Range, ...]:
+    """Batches from 1 to the largest that fits, in the fewest ranges in which one k loses at most
+    HYSTERESIS against the best and never against plain decoding.
+    """
+    point, limit = w.point, min(int(w.bill.largest), BATCH_LIMIT)
+    if limit < 1:
+        return ()
+    scanned = scan_batches(point.setup, point.context, w.k, limit)
+    speedup = np.concatenate([w.tokens * gain for _, gain in scanned])
+    near = speedup >= (1 - HYSTERESIS) * speedup.max(axis=1, keepdims=True)
+    near &= speedup >= 1 - TIE
+    ranges, first = [], 0
+    while first < limit:
+        lost = ~near[first:]
+        stays = np.where(lost.any(axis=0), lost.argmax(axis=0), limit - first)
+        longest = int(np.argmax(stays))
+        last = first + max(int(stays[longest]), 1) - 1
+        ends = float(speedup[first, longest]), float(speedup[last, longest])
+        ranges.append(Range(first + 1, last + 1, w.k[longest], *ends))
+        first = last + 1
+    return tuple(ranges)
+
+
+def _used(point: Point, seen: Observed, k: int) -> Timing:
     """The rounds in use: of k, or of a tree."""
+    setup = point.setup
     timing = time_rounds(setup, (point.context,), (point.batch,), (k,))
     if not seen.tree or not seen.verified:
         return timing

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from specplan.dialects.habits import habits_of
 from specplan.domain.answer import Answer, Basis, Column, Scalar, table_of
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Input, Scenario
+from specplan.errors import UsageError
 from specplan.physics.prefill import prefill
 from specplan.questions import diagnose_view as view
+from specplan.questions.bills import MemoryBill, bill_of
 from specplan.questions.common import basis_of, one_setup, refuse_mix
-from specplan.questions.deployment import Priced, priced
-from specplan.questions.gate import Range, gate
-from specplan.questions.memory import MemoryBill, bill_of
+from specplan.questions.deployment import Priced, priced, schedule
+from specplan.questions.gate import Range
 from specplan.questions.weigh import Point
 from specplan.rules.deployed import TIE, Deployed, Symptom
 from specplan.rules.deployments import symptoms
@@ -37,6 +38,8 @@ class Diagnosis:
     """The answer, in SI. `paying` is None where nothing says so; `by` is measured, predicted,
     acceptance (a drafter that keeps nothing), or "". `gap` is seen over predicted tokens a second,
     minus one; `gap_s` what a round takes beyond the prediction, of it `gap_prefill_s` prompts.
+    `predicted_at_batches` are tokens a second at the least and the largest batch seen. `loads` are
+    the batches at which one k loses no more than 2 % against the best.
     """
 
     paying: bool | None
@@ -66,6 +69,7 @@ class Diagnosis:
     gap_s: float | None
     gap_prefill_s: float | None
     predicted_host_s: float | None
+    predicted_at_batches: tuple[tuple[float, float], ...]
     loads: tuple[Range, ...]
     draft_memory_bytes: float | None
     memory: MemoryBill | None
@@ -91,13 +95,19 @@ def diagnose(
     found = None if model is None else model.predicted
     deployed = Deployed(seen=seen, habits=habits_of(seen.engine, seen.version), model=found)
     told = symptoms(deployed)
-    loads = _loads(scenario) if scenario is not None else ()
+    if model is None and seen.kept is None and seen.measured is None and not told:
+        raise UsageError(
+            "nothing to diagnose",
+            expected="a log, an acceptance (-a), or measured rates",
+            hint="specplan diagnose --help has examples",
+        )
+    loads = schedule(model.weighed) if model else ()
     value = _value(deployed, told, model, scenario, loads)
     return Answer(
         command="diagnose",
         value=value,
         table=table_of(COLUMNS, list(map(_record, told))),
-        view=view.shown(value, told, scenario, model),
+        view=view.shown(value, told, scenario),
         basis=basis_of(scenario) if scenario else Basis(kind="exact", says="as measured"),
         inputs={**(scenario.inputs if scenario else {}), **(inputs or {})},
         notes=(*(scenario.notes if scenario else ()), *notes),
@@ -111,12 +121,6 @@ def _priced(scenario: Scenario, seen: Observed) -> Priced:
     (context,), (batch,), (acceptance,) = scenario.context, scenario.batch, scenario.acceptance
     point = Point(setup, context, batch, acceptance, scenario.growth)
     return priced(point, seen, range(scenario.k_max + 1))
-
-
-def _loads(scenario: Scenario) -> tuple[Range, ...]:
-    """Which k at which batch."""
-    found = gate(replace(scenario, k=(), notes=())).value
-    return getattr(found, "ranges", ())
 
 
 def _value(
@@ -161,6 +165,7 @@ def _value(
         gap_s=gap_s,
         gap_prefill_s=prefill_s,
         predicted_host_s=found.host_s if found else None,
+        predicted_at_batches=model.ends if model else (),
         loads=loads,
         draft_memory_bytes=found.draft_bytes if found else None,
         memory=_bill(scenario, seen) if scenario else None,
@@ -208,7 +213,7 @@ def _gap(d: Deployed, scenario: Scenario | None) -> tuple[float | None, float | 
 
 def _bill(scenario: Scenario, seen: Observed) -> MemoryBill:
     setup, end = scenario.setups[0], scenario.context[0] + scenario.growth
-    return bill_of(setup, end, scenario.batch[0], setup.draft.slots(seen.k or 0))
+    return bill_of(setup, end, scenario.batch[0], (seen.k or 0,))
 
 
 def _record(symptom: Symptom) -> dict[str, Scalar]:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Facts, Lines, Section, View
-from specplan.questions.common import dtype_words, percent, times
-from specplan.questions.memory import drafter_words, sequences_words
+from specplan.questions.common import dtype_words, times
+from specplan.questions.memory_view import drafter_words, sequences_words
 from specplan.units import people
 
 if TYPE_CHECKING:
     from specplan.domain.scenario import Scenario
-    from specplan.questions.deployment import Priced
     from specplan.questions.diagnose import Diagnosis
     from specplan.rules.deployed import Symptom
 
@@ -20,11 +19,8 @@ MOST_LOADS = 4
 BROKEN = "SD011"
 
 
-def shown(
-    value: Diagnosis, told: Sequence[Symptom], scenario: Scenario | None, model: Priced | None
-) -> View:
+def shown(value: Diagnosis, told: Sequence[Symptom], scenario: Scenario | None) -> View:
     """The page."""
-    del model
     sections: list[Section] = [Facts(tuple(_facts(value)))]
     sections += [Lines((_finding(symptom),), wrap=True) for symptom in told]
     if not told:
@@ -111,18 +107,22 @@ def _rates(value: Diagnosis) -> Iterator[tuple[str, str]]:
         )
     if words:
         yield "without", ", ".join(words)
-    if value.gap_s is not None and value.predicted_host_s is not None:
-        yield "gap", _gap(value.gap_s, value.gap_prefill_s, value.predicted_host_s)
+    yield from _gap(value)
 
 
-def _gap(gap_s: float, prefill_s: float | None, host_s: float) -> str:
+def _gap(value: Diagnosis) -> Iterator[tuple[str, str]]:
     """What a round takes beyond the prediction, and what accounts for it."""
-    if gap_s <= 0:
-        return f"a round takes {people(-gap_s, 's')} less than predicted"
-    words = f"a round takes {people(gap_s, 's')} more than predicted"
-    if prefill_s is not None:
-        return f"{words}; prompts account for {people(prefill_s, 's')}"
-    return f"{words} (host {people(host_s, 's')} is in that)" if host_s else words
+    gap_s, prompts_s, ends = value.gap_s, value.gap_prefill_s, value.predicted_at_batches
+    if gap_s is None:
+        return
+    longer = f"a round takes {people(abs(gap_s), 's')} {'longer' if gap_s > 0 else 'less'}"
+    if prompts_s is not None:
+        yield "gap", f"{longer}; prompts in between account for {people(prompts_s, 's')}"
+    else:
+        yield "gap", f"{longer}; {people(value.predicted_host_s or 0.0, 's')} of host predicted"
+    if ends:
+        (low, least), (high, most) = ends
+        yield "", f"batch {low:,.4g}-{high:,.4g} seen: {least:,.4g} to {most:,.4g} tok/s predicted"
 
 
 def _best(value: Diagnosis) -> str:
@@ -157,7 +157,8 @@ def _finding(symptom: Symptom) -> str:
     told = symptom.told
     if told is None:
         return f"{symptom.rule} {symptom.level}: {symptom.message}"
-    consequence = told.consequence[:1].upper() + told.consequence[1:]
+    first, rest = told.consequence[:1], told.consequence[1:]
+    consequence = (first.upper() if rest[:1].isalpha() else first) + rest
     return (
         f"{symptom.rule} {symptom.level}, {symptom.title}: {told.evidence}. {consequence}. "
         f"Do: {told.remedy}."

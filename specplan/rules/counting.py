@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent, times
 from specplan.rules.drafting import random_tokens
 from specplan.units import people
@@ -100,13 +102,27 @@ def _repeated(d: Deployed) -> Told | None:
 
 
 def _contradicted(d: Deployed) -> Told | None:
-    if not d.seen.contradictions:
+    found = [*d.seen.contradictions[:3], *_beyond_chain(d)]
+    if not found:
         return None
     return Told(
-        evidence="; ".join(d.seen.contradictions[:3]),
+        evidence="; ".join(found),
         consequence="at least one of these figures is wrong, or is defined otherwise",
         remedy="read specplan acceptance's definitions; count rounds, drafted and accepted tokens",
     )
+
+
+def _beyond_chain(d: Deployed) -> Iterator[str]:
+    """Tokens that no chain of that alpha yields, however long: 1 / (1 - alpha)."""
+    kept = d.seen.kept
+    if kept is None or kept.alpha is None or kept.alpha >= 1 or d.seen.tree:
+        return
+    most = 1 / (1 - kept.alpha)
+    if kept.tau > most * (1 + ROUNDING):
+        yield (
+            f"{kept.tau:.2f} tokens a round, and a chain of alpha {kept.alpha:.3g} yields "
+            f"{most:.2f} at most: a tree was verified, or alpha is another rate"
+        )
 
 
 def _scatter(d: Deployed) -> Told | None:

@@ -155,6 +155,22 @@ def _fell(d: Deployed) -> Told | None:
     )
 
 
+def _below_plan(d: Deployed) -> Told | None:
+    now, planned = d.seen.kept, d.seen.planned
+    if now is None or planned is None or now.tau >= planned.tau * (1 - FALLEN):
+        return None
+    if now.high is not None and now.high >= planned.tau:
+        return None
+    return Told(
+        evidence=f"{planned.tau:.2f} tokens a round planned, {now.tau:.2f} kept",
+        consequence=f"rounds yield {percent(1 - now.tau / planned.tau)} fewer tokens than the plan "
+        "rests on",
+        remedy="put what is kept into the plan's acceptance, and check it again",
+        found=now.tau,
+        limit=planned.tau,
+    )
+
+
 DRAFTING_RULES = (
     DeploymentRule(
         id="SD011",
@@ -200,5 +216,14 @@ DRAFTING_RULES = (
         why="An upgrade, a new template or other prompts took what speculation had gained.",
         remedy="Compare the two captures position by position with specplan acceptance.",
         look=_fell,
+    ),
+    DeploymentRule(
+        id="SD016",
+        level="warning",
+        title="less accepted than planned",
+        what="What the engine keeps against the acceptance of the plan.",
+        why="Every speedup that the plan promises rests on it.",
+        remedy="Plan with what was measured.",
+        look=_below_plan,
     ),
 )

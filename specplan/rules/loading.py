@@ -81,11 +81,11 @@ def _tree(d: Deployed) -> Told | None:
 
 def _graphs(d: Deployed) -> Told | None:
     seen, model, width = d.seen, d.model, d.seen.verified
-    if seen.batch is None or width is None:
-        return None
     in_rows = d.habits.graphs_in == "rows" or seen.graphs is None
+    if seen.batch is None or (in_rows and width is None):
+        return None
     most = seen.graphs if seen.graphs is not None else model.graph_rows if model else None
-    needed = seen.batch * width if in_rows else seen.batch
+    needed = seen.batch * (width or 1) if in_rows else seen.batch
     if most is None or needed <= most:
         return None
     slower = "every kernel of the pass is launched one by one"
@@ -93,7 +93,7 @@ def _graphs(d: Deployed) -> Told | None:
         slower += f", {people(model.eager_s, 's')} a round"
     what = f"{seen.batch:,.0f} sequences x {width} tokens = {needed:,.0f} rows"
     if not in_rows:
-        what = f"{needed:,.0f} sequences, {seen.batch * width:,.0f} rows,"
+        what = f"{needed:,.0f} sequences"
     return Told(
         evidence=f"{what} against CUDA graphs up to {most:,}",
         consequence=slower,

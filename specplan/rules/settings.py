@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent
+from specplan.rules.deployed import Deployed, DeploymentRule, Told
 from specplan.units import people
 
-SHORTER = 0.03  # of a round, from which fewer GPUs for the drafter are worth a word
+SHORTER = 0.03  # of a round, from which fewer GPUs for the drafter are worth a restart
+NOTED = 0.2  # of a round, from which drafting is worth a word
 ONE_RANK_BYTES = 2.0**30  # more on one GPU than on the others
 
 
@@ -13,19 +14,27 @@ def _draft_tp(d: Deployed) -> Told | None:
     model, tp = d.model, d.seen.draft_tp or d.seen.tp
     if model is None or not tp or tp < 2 or not model.draft_s:
         return None
-    saved = 1 - model.alone_round_s / model.round_s
-    if saved < SHORTER:
+    alone_s = model.alone_round_s - (model.round_s - model.draft_s)
+    faster = alone_s / model.draft_s
+    if faster >= tp / 2 or model.draft_s < NOTED * model.round_s:
         return None
+    shorter = model.alone_round_s < (1 - SHORTER) * model.round_s
+    if not shorter:
+        remedy = "count on that: take a drafter of fewer layers, not more GPUs"
+    elif d.habits.draft_tp == "the target's":
+        remedy = d.habits.set_draft_tp
+    else:
+        remedy = d.habits.told(d.habits.set_draft_tp, n=1)
     return Told(
-        evidence=f"drafter on {tp} GPUs: {people(model.drafter_exchange_s, 's')} of "
-        f"{people(model.draft_s, 's')} drafting a round are all-reduces",
-        consequence=f"on one GPU a round is {percent(saved)} shorter "
-        f"({people(model.alone_round_s, 's')}, not {people(model.round_s, 's')})",
-        remedy=d.habits.told(d.habits.set_draft_tp, n=1)
-        if d.habits.draft_tp != "the target's"
-        else d.habits.set_draft_tp,
-        found=float(tp),
-        limit=1.0,
+        evidence=f"drafter on {tp} GPUs: {faster:.1f} times as fast as on one, "
+        f"{people(model.drafter_exchange_s, 's')} of {people(model.draft_s, 's')} a round are "
+        "all-reduces",
+        consequence=f"rounds of {people(model.round_s, 's')}, on one GPU "
+        f"{people(model.alone_round_s, 's')}",
+        remedy=remedy,
+        found=faster,
+        limit=float(tp),
+        level="warning" if shorter else "note",
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 from typed import ANSI, answered, one_line, terminal
 
 import specplan
-from specplan.cli import acceptance_command as module
+from specplan.cli import watched as module
 from specplan.cli.acceptance import is_capture
 from specplan.errors import SpecplanError
 

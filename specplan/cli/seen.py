@@ -1,0 +1,292 @@
+"""What was seen of a deployment: measured figures and settings, from flags or from a capture."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from specplan.cli import grammar
+from specplan.cli.acceptance import acceptances
+from specplan.cli.mixes import flag_of
+from specplan.cli.planned import planned
+from specplan.cli.told import way_of
+from specplan.cli.values import duration
+from specplan.domain.acceptance import Acceptance, Alpha, Conditional, Lengths, Unconditional
+from specplan.domain.answer import Scalar
+from specplan.domain.capture import Capture
+from specplan.domain.habits import Habits
+from specplan.domain.heads import WAYS
+from specplan.domain.observed import LOOKUPS, Kept, Observed, Pace, Tier
+from specplan.domain.scenario import Input, Scenario
+from specplan.errors import UsageError, Where, placed
+from specplan.physics.survival import survival, tokens_of
+from specplan.units import parse_axis
+from specplan.visible import visible
+
+if TYPE_CHECKING:
+    from specplan.cli.diagnosed import Asked
+
+UNKNOWN = Alpha(0.0)  # stands for a curve, which is not looked up
+NORMAL = 1.96  # standard deviations on either side of 95 %
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Flags about what was measured and how the engine was set; times in seconds."""
+
+    seen_tokens_per_s: float | None = None
+    seen_tpot: float | None = None
+    seen_itl: float | None = None
+    seen_ttft: float | None = None
+    seen_speedup: float | None = None
+    plain_tokens_per_s: float | None = None
+    plain_tpot: float | None = None
+    plain_ttft: float | None = None
+    plain_eager: bool = False
+    before: str | None = None
+    topk: int | None = None
+    draft_tokens: int | None = None
+    max_batch: int | None = None
+    graphs_up_to: int | None = None
+    schedule: str | None = None
+    dataset: str | None = None
+    same_prompt: bool = False
+    trained_context: float | None = None
+    modules: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot have been measured."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if number and not (math.isfinite(value) and value > 0):
+                raise UsageError(f"{value:g} is not above 0", where=Where(flag_of(each.name)))
+
+    @classmethod
+    def read(cls, values: Mapping[str, object]) -> Figures:
+        """From Python: numbers in SI, or texts as they are typed."""
+        return cls(**{name: _figure(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+
+    def inputs(self) -> dict[str, Input]:
+        """Those that were given."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {
+            name: Input(value=value, origin="flag")
+            for name, value in given.items()
+            if value is not None and value is not False
+        }
+
+
+FIGURES = tuple(each.name for each in fields(Figures))
+_TIMES = ("_tpot", "_itl", "_ttft")
+_WORDS = ("before", "schedule", "dataset")
+
+
+def _figure(name: str, value: object) -> object:
+    """One of them as its option reads it."""
+    if not isinstance(value, str) or name in _WORDS:
+        return value
+    if name.endswith(_TIMES):
+        return duration(flag_of(name))(value)
+    with placed(Where(flag_of(name))):
+        (number,) = parse_axis(value, tokens=name == "trained_context")
+        return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What ran: engine, its version and habits, the k in use, and what was accepted."""
+
+    engine: str
+    version: str | None
+    k: int | None
+    model: Acceptance | None
+    habits: Habits
+
+
+def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | None) -> Observed:
+    """Everything seen, flags above the capture. With a scenario, at its point."""
+    capture, told = asked.capture, asked.capture.told if asked.capture else {}
+    setup = scenario.setups[0] if scenario else None
+    model = scenario.acceptance[0] if scenario else point.model
+    context = _said(asked, "context", grammar.contexts)
+    if scenario and (context is not None or "isl" in scenario.inputs):
+        context = scenario.context[0] + scenario.growth
+    batch = scenario.batch[0] if scenario else _said(asked, "batch", grammar.batches)
+    seen_batch = capture.batch if capture and "batch" not in asked.flags else None
+    drafts = setup.draft.model.drafts if setup and setup.draft.model else None
+    topk, nodes = figures.topk or _int(told, "topk"), figures.draft_tokens
+    return Observed(
+        engine=point.engine,
+        version=point.version,
+        way=setup.draft.kind if setup else _way(asked, point),
+        k=point.k,
+        kept=_kept(asked, point, model, context or 0.0),
+        before=_before(asked, figures, point),
+        batch=batch,
+        planned=_planned(asked, point, context or 0.0),
+        batch_low=seen_batch.low if seen_batch else None,
+        batch_high=seen_batch.high if seen_batch else None,
+        waiting=capture.waiting.mean if capture and capture.waiting else None,
+        context=context,
+        spec=_pace(capture, figures),
+        plain=Pace(
+            tokens_per_s=figures.plain_tokens_per_s,
+            tpot_s=figures.plain_tpot,
+            ttft_s=figures.plain_ttft,
+        ),
+        plain_eager=figures.plain_eager,
+        speedup=figures.seen_speedup,
+        topk=topk,
+        draft_tokens=nodes or _int(told, "draft_tokens"),
+        max_batch=figures.max_batch or _int(told, "max_batch"),
+        graphs=figures.graphs_up_to or _int(told, "graphs_up_to"),
+        schedule=tiers(figures.schedule or str(told.get("schedule", ""))),
+        dataset=figures.dataset or str(told.get("dataset", "")),
+        same_prompt=figures.same_prompt,
+        tp=setup.tp if setup else _whole(asked, "tp"),
+        draft_tp=setup.draft_tp if setup else _whole(asked, "draft_tp"),
+        trained=figures.trained_context,
+        n_predict=figures.modules or (drafts.modules if drafts and drafts.kind == "mtp" else None),
+        traps=capture.traps if capture else (),
+        contradictions=capture.contradictions if capture else (),
+    )
+
+
+def _pace(capture: Capture | None, figures: Figures) -> Pace:
+    """The run with speculation."""
+    told = capture.told if capture else {}
+    rate = capture.tokens_per_s.mean if capture and capture.tokens_per_s else None
+    given = figures.seen_tokens_per_s is not None or figures.seen_tpot is not None
+    return Pace(
+        tokens_per_s=figures.seen_tokens_per_s if given else rate,
+        tpot_s=figures.seen_tpot if given else _float(told, "tpot_s"),
+        itl_s=figures.seen_itl or _float(told, "itl_s"),
+        ttft_s=figures.seen_ttft or _float(told, "ttft_s"),
+    )
+
+
+def _kept(asked: Asked, point: Point, model: Acceptance | None, context: float) -> Kept | None:
+    """What was accepted: the capture's figures, unless a flag says otherwise."""
+    if asked.capture is not None and "acceptance" not in asked.flags:
+        return kept_by(asked.capture)
+    return None if model is None or point.k is None else kept_of(model, point.k, context)
+
+
+def kept_by(capture: Capture) -> Kept | None:
+    """What a capture says was kept."""
+    if capture.tokens_per_round is None:
+        return None
+    return Kept(
+        tau=capture.tokens_per_round,
+        low=capture.tokens_per_round_low,
+        high=capture.tokens_per_round_high,
+        per_position=capture.per_position,
+        rounds=capture.effective_rounds,
+        alpha=capture.alpha,
+        said=capture.source,
+    )
+
+
+def kept_of(model: Acceptance, k: int, context: float) -> Kept:
+    """What a model of acceptance says is kept at k."""
+    tau = float(tokens_of(model, (k,), context)[0])
+    low = high = None
+    rates: tuple[float, ...] = ()
+    if isinstance(model, Alpha) and model.sd:
+        ends = (model.alpha - NORMAL * model.sd, model.alpha + NORMAL * model.sd)
+        low, high = (float(tokens_of(Alpha(min(max(end, 0.0), 1.0)), (k,))[0]) for end in ends)
+    if isinstance(model, Conditional | Unconditional):
+        rates = tuple(survival(model, min(k, len(model.rates)), context).tolist())
+    return Kept(tau=tau, low=low, high=high, per_position=rates, said=str(model))
+
+
+def _before(asked: Asked, figures: Figures, point: Point) -> Kept | None:
+    """What was kept earlier: of the first of two captures, or of --before."""
+    if figures.before is None:
+        return kept_by(asked.before) if asked.before else None
+    with placed(Where("--before")):
+        models = acceptances((figures.before,))
+        if len(models) != 1:
+            raise UsageError(f"{len(models)} acceptances", expected="one, such as length:3.53@5")
+        (model,) = models
+        k = point.k
+        if isinstance(model, Lengths) and len(model.points) == 1:
+            k = model.points[0][0]
+        if k is None:
+            raise UsageError("an acceptance without its k", expected="length:3.53@5, or -k 5")
+    return kept_of(model, k, 0.0)
+
+
+def _planned(asked: Asked, point: Point, context: float) -> Kept | None:
+    """What the plan expects to be kept, where a capture says what was."""
+    own = planned(asked.plan).get("acceptance") if asked.plan else None
+    if own is None or asked.capture is None or point.k is None:
+        return None
+    with placed(own.where):
+        models = acceptances(own.texts, curves=lambda _: UNKNOWN)
+    if len(models) != 1 or models[0] is UNKNOWN:
+        return None
+    return kept_of(models[0], point.k, context)
+
+
+def tiers(text: str) -> tuple[Tier, ...]:
+    """A schedule of k by batch: [[1,4,2],[5,512,0]], or 1-4:2,5-512:0."""
+    if not text:
+        return ()
+    wrong = UsageError(
+        f"'{visible(text, 60)}' is no schedule",
+        where=Where("--schedule"),
+        expected="[[1,4,2],[5,512,0]] or 1-4:2,5-512:0",
+    )
+    plain = re.findall(r"(\d{1,9})-(\d{1,9}):(\d{1,3})", text)
+    try:
+        rows = [tuple(map(int, row)) for row in plain] if plain else json.loads(text)
+        found = tuple(Tier(int(first), int(last), int(k)) for first, last, k in rows)
+    except (ValueError, TypeError):
+        raise wrong from None
+    if any(not 1 <= tier.first <= tier.last or tier.k < 0 for tier in found):
+        raise wrong
+    return found
+
+
+def _way(asked: Asked, point: Point) -> str:
+    """How it drafts where no card says: as -d was typed, or the engine's own word."""
+    text = asked.text("draft")
+    if text is not None:
+        kind = text.partition(":")[0].lower()
+        return kind if kind in {*LOOKUPS, *WAYS} else "model"
+    return way_of(asked.capture, point.habits) if asked.capture else ""
+
+
+def _said(asked: Asked, name: str, parse: object) -> float | None:
+    """The one value of an axis, if somebody gave one."""
+    text = asked.text(name)
+    if text is None or not callable(parse):
+        return None
+    with placed(Where(flag_of(name))):
+        values = parse((text,))
+        if len(values) != 1:
+            raise UsageError(
+                f"diagnose is about one point, not {len(values)} of {name}", hint="give one"
+            )
+    return float(values[0])
+
+
+def _whole(asked: Asked, name: str) -> int | None:
+    value = _said(asked, name, grammar.whole_axis)
+    return None if value is None else int(value)
+
+
+def _int(told: Mapping[str, Scalar], name: str) -> int | None:
+    value = told.get(name)
+    return int(value) if isinstance(value, int | float) and value >= 1 else None
+
+
+def _float(told: Mapping[str, Scalar], name: str) -> float | None:
+    value = told.get(name)
+    return float(value) if isinstance(value, int | float) and value > 0 else None
