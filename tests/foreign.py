@@ -15,7 +15,7 @@ COUNTED = {
     "server.log": "vllm-0.33.log",
     "before.prom": "vllm-metrics-before.prom",
     "after.prom": "vllm-metrics.prom",
-    "creative.log": "vllm-2025-04.log",
+    "creative.log": "vllm-ngram.log",
     "summaries.log": "vllm-0.33.log",
 }
 """What files of counters on help pages are."""

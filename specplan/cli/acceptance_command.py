@@ -51,8 +51,8 @@ Longest = Annotated[
 EXAMPLES = """\
 specplan acceptance server.log
 specplan acceptance before.prom after.prom
-specplan acceptance creative.log summaries.log -t llama-3-8b -d eagle3 -g h100
-specplan best-k -a server.log -t llama-3-8b -d llama-3.2-1b -g h100"""
+specplan acceptance creative.log summaries.log -t llama-3.1-8b -d eagle3 -g h100
+specplan acceptance server.log -o acc.json"""
 
 
 def acceptance(
