@@ -16,7 +16,7 @@ COUNTED = {
     "before.prom": "vllm-metrics-before.prom",
     "after.prom": "vllm-metrics.prom",
     "creative.log": "vllm-ngram.log",
-    "summaries.log": "vllm-0.33.log",
+    "summary.log": "vllm-0.33.log",
 }
 """What files of counters on help pages are."""
 

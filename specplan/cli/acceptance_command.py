@@ -51,7 +51,7 @@ Longest = Annotated[
 EXAMPLES = """\
 specplan acceptance server.log
 specplan acceptance before.prom after.prom
-specplan acceptance creative.log summaries.log -t llama-3.1-8b -d eagle3 -g h100
+specplan acceptance creative.log summary.log -t llama-3.1-8b -d eagle3 -g h100
 specplan acceptance server.log -o acc.json"""
 
 
