@@ -5,8 +5,8 @@
 
 In a console block a line `$ command` is run by bash; the lines under it are all that it prints,
 `...` standing for any number of lines. `# exit 1` at the end of a command is its exit code; what
-it then says on stderr counts as output. A yaml block
-whose first line is `# a/path.yaml` is a file that the console blocks below it find.
+it then says on stderr counts as output. A yaml block whose first line is `# a/path.yaml` is a file
+that the console blocks below it find; so are csv and log blocks, of which that line is no part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT = re.compile(r"\s+# exit (\d+)$")
-FILE = re.compile(r"# ([\w./-]+\.yaml)\n")
+FILE = re.compile(r"# ([\w./-]+\.(?:yaml|csv|log))\n")
+HOLDING = ("yaml", "csv", "log")  # languages of blocks that may be files
 GAP = "...\n"
 
 
@@ -61,8 +62,8 @@ def sessions(text: str) -> list[tuple[dict[str, str], str]]:
     found = []
     for language, body in FENCE.findall(text):
         named = FILE.match(body)
-        if language == "yaml" and named:
-            files[named.group(1)] = body
+        if language in HOLDING and named:
+            files[named.group(1)] = body if language == "yaml" else body[named.end() :]
         elif language == "console":
             found.append((dict(files), body))
     return found

@@ -45,6 +45,7 @@ def test_the_readme_shows_every_command():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names = ("sweep", "best-k", "gate", "memory", "init", "check", "exactness")
     names += ("hardware", "models", "engines", "schema", "explain", "accuracy")
+    names += ("acceptance", "diagnose", "calibrate", "emit")
     shown = "".join(blocks.blocks(text, "console"))
     assert [name for name in names if f"$ specplan {name}" not in shown] == []
 
