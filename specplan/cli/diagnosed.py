@@ -5,36 +5,44 @@ Flags stand above a capture, a capture above a plan: what ran is what counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 
 from specplan.catalogue.store import Catalogue
-from specplan.cli import grammar
-from specplan.cli.acceptance import KINDS, acceptances
 from specplan.cli.captures import Held, Moved
 from specplan.cli.mixes import flag_of
-from specplan.cli.naming import versioned
 from specplan.cli.planned import Given, PlanRead, planned
+from specplan.cli.ran import (
+    Served,
+    accepted,
+    counted_in,
+    engine_in_use,
+    k_in_use,
+    mismatch,
+    no_k,
+    typed_k,
+)
 from specplan.cli.scenario import NEEDED, build, loaded, texts_of
 from specplan.cli.seen import FIGURES, Figures, Point, observed
-from specplan.cli.sources import sorted_out
-from specplan.cli.told import Told, engine_of, k_of, told_by
+from specplan.cli.sources import Files, sorted_out
+from specplan.cli.told import Told, acceptance_of, k_of, told_by
 from specplan.dialects.habits import habits_of
-from specplan.domain.acceptance import Acceptance, Lengths
 from specplan.domain.answer import Answer
 from specplan.domain.capture import Capture
-from specplan.domain.engine import Engine
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Input, Scenario
-from specplan.errors import SpecplanError, UsageError, Where, placed
+from specplan.domain.traps import TRAPS
+from specplan.errors import SpecplanError, UsageError, Where
 from specplan.questions.diagnose import diagnose as question
+from specplan.visible import visible
 
 __all__ = ["Figures", "answered", "diagnose"]
 
 Source = Capture | str | PathLike[str]
-ENGINES = "vllm, sglang, trtllm, llamacpp or a card of your own"
 CARDS = ("target", "hardware")  # a drafter alone only says how it drafts
+SAID = ("lifetime", "data-parallel", "counter-reset", "per-token-rate")  # traps without a rule
+MOST_SAID = 4
 
 
 def diagnose(
@@ -61,14 +69,16 @@ def diagnose(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """All that was said, before any of it is resolved; `flags` without k."""
+    """All that was said, before any of it is resolved; `flags` without k. `kept` is the capture
+    whose acceptance counts: that of -a, else the one that is diagnosed.
+    """
 
     flags: Mapping[str, Sequence[str]]
     plan: PlanRead | None
     told: Told
     capture: Capture | None
     before: Capture | None
-    catalogue: Catalogue
+    kept: Capture | None
 
     def text(self, name: str) -> str | None:
         """The text of an axis, whoever said it; None where nobody did."""
@@ -96,125 +106,65 @@ def answered(
     moved: Moved | None = None,
 ) -> Answer:
     """The diagnosis of what ran; `moved` is told of bytes as files are read."""
-    found = sorted_out(sources, k=_typed_k(flags), moved=moved)
+    found = sorted_out(sources, k=typed_k(flags), moved=moved)
+    counted = counted_in(flags.get("acceptance", ()), "--acceptance")
     now = found.captures[-1].capture if found.captures else None
-    before = found.captures[0].capture if len(found.captures) == 2 else None
-    engine, version, card, origin = _engine(flags, now, found.plan, catalogue)
-    served = card.name if card.name in SERVERS else card.follows or card.name
-    habits = habits_of(served, version)
-    told = told_by(now, habits, catalogue, flags) if now else Told()
-    told.axes["engine"] = Given((engine,), origin, Where("--engine"))
-    asked = Asked(
-        {name: texts for name, texts in flags.items() if name != "k"},
-        found.plan,
-        told,
-        now,
-        before,
-        catalogue,
+    kept = counted.capture if counted else None if "acceptance" in flags else now
+    served = engine_in_use(flags, now or kept, found.plan, catalogue)
+    asked = _asked(found, flags, served, counted, catalogue)
+    model, k = accepted(
+        asked.text("acceptance"),
+        asked.flags.get("acceptance"),
+        k_in_use(flags, now, kept, found.plan_k),
     )
-    k = _k(flags, now, found.plan_k)
-    model, k = _acceptance(asked, k)
-    point = Point(engine=served, version=version, k=k, model=model, habits=habits)
+    habits = habits_of(served.habits, served.version)
+    point = Point(engine=served.habits, version=served.version, k=k, model=model, habits=habits)
     seen = observed(asked, point, figures, None)
-    scenario, notes = _predictable(asked, seen, k_max)
+    scenario, notes = _predictable(asked, seen, catalogue, k_max)
     if scenario is not None:
         seen = observed(asked, point, figures, scenario)
+    read = [*found.captures, *([counted] if counted else [])]
+    files = {**_inputs(found.captures), **(counted.inputs("acceptance") if counted else {})}
     return question(
         seen,
         scenario,
-        inputs={**_inputs(found.captures), **figures.inputs(), **_k_input(k, flags, now)},
-        notes=(*told.notes, *notes),
+        inputs={**files, **figures.inputs(), **_k_input(k, flags, kept or now, found.plan)},
+        notes=(*mismatch(served, now), *_beware(read), *asked.told.notes, *notes),
+        files=tuple(one.capture.source for one in read),
     )
 
 
-SERVERS = ("vllm", "sglang", "trtllm", "llamacpp", "transformers")
-
-
-def _engine(
+def _asked(
+    found: Files,
     flags: Mapping[str, Sequence[str]],
-    capture: Capture | None,
-    plan: PlanRead | None,
+    served: Served,
+    counted: Held | None,
     catalogue: Catalogue,
-) -> tuple[str, str | None, Engine, str]:
-    """The engine as typed, its version, its card, and who said it: a flag, the log or the plan."""
-    own = planned(plan) if plan else {}
-    where, origin = Where("--engine"), "flag"
-    if "engine" in flags:
-        text = ",".join(flags["engine"])
-    elif capture is not None and engine_of(capture):
-        text, origin = engine_of(capture), capture.source
-    elif "engine" in own:
-        text, where, origin = (
-            ",".join(own["engine"].texts),
-            own["engine"].where,
-            own["engine"].origin,
-        )
-    else:
-        raise UsageError("which engine runs it?", where=where, expected=ENGINES)
-    with placed(where):
-        name, version = versioned(text)
-        card = catalogue.engine(name, where).card
-        if card.kind == "bound":
-            raise UsageError(f"{name} is no engine that runs anything", expected=ENGINES)
-        try:
-            card.release(version)
-        except UsageError:
-            if "engine" in flags:
-                raise
-            return name, version, card, origin  # of a log: the newest habits stand in
-    return text, version, card, origin
+) -> Asked:
+    """All that was said: a file behind -a stands for the acceptance in it."""
+    now = found.captures[-1].capture if found.captures else None
+    before = found.captures[0].capture if len(found.captures) == 2 else None
+    said = {name: texts for name, texts in flags.items() if name != "k"}
+    if counted is not None:
+        said["acceptance"] = (acceptance_of(counted.capture),)
+    habits = habits_of(served.habits, served.version)
+    told = told_by(now, habits, catalogue, flags) if now else Told()
+    told.axes["engine"] = Given((served.text,), served.origin, Where("--engine"))
+    kept = counted.capture if counted else None if "acceptance" in flags else now
+    return Asked(said, found.plan, told, now, before, kept)
 
 
-def _k(
-    flags: Mapping[str, Sequence[str]], capture: Capture | None, plan_k: str | None
-) -> int | None:
-    """The draft length in use: the flag's, the capture's or the plan's."""
-    if "k" in flags:
-        return _typed_k(flags)
-    if capture is not None and k_of(capture):
-        return k_of(capture)
-    return int(plan_k) if plan_k and plan_k.isdigit() and int(plan_k) >= 1 else None
-
-
-def _typed_k(flags: Mapping[str, Sequence[str]]) -> int | None:
-    if "k" not in flags:
-        return None
-    with placed(Where("--k")):
-        lengths = grammar.lengths(flags["k"])
-        if len(lengths) != 1 or lengths[0] < 1:
-            raise UsageError(
-                f"'{','.join(flags['k'])}' is no k in use", expected="one k, such as -k 4"
-            )
-    return lengths[0]
-
-
-def _acceptance(asked: Asked, k: int | None) -> tuple[Acceptance | None, int | None]:
-    """The model of what is accepted, and k where a length measured at one says it."""
-    text = asked.text("acceptance")
-    if text is None:
-        return None, k
-    if text[:1].isalpha() and text.partition(":")[0] not in KINDS:
-        return None, k  # a curve, which only a scenario can look up
-    with placed(Where("--acceptance")):
-        models = acceptances(asked.flags.get("acceptance", (text,)))
-        if len(models) != 1:
-            raise UsageError(f"diagnose is about one acceptance, not {len(models)}")
-    (model,) = models
-    if k is None and isinstance(model, Lengths) and len(model.points) == 1:
-        k = model.points[0][0]
-    if k is None and "acceptance" in asked.flags:
-        raise _no_k()
-    return model, k
-
-
-def _no_k() -> UsageError:
-    return UsageError(
-        "which draft length was in use?", where=Where("--k"), expected="one k, such as -k 4"
-    )
+def _beware(read: Sequence[Held]) -> Iterator[str]:
+    """What is to be said of captures beside what rules find in them."""
+    for one in read:
+        capture = one.capture
+        said = (*(TRAPS[trap] for trap in SAID if trap in capture.traps), *capture.warnings)
+        for words in said[:MOST_SAID]:
+            yield f"{visible(capture.source, 200)}: {visible(words, 200)}"
 
 
 def _predictable(
-    asked: Asked, seen: Observed, k_max: int | None
+    asked: Asked, seen: Observed, catalogue: Catalogue, k_max: int | None
 ) -> tuple[Scenario | None, list[str]]:
     """The scenario to predict, or a note on why there is none.
 
@@ -226,11 +176,11 @@ def _predictable(
     if missing and (seen.measured is not None or not asked.chosen):
         return None, [f"nothing is predicted without {flags}"]
     if not missing[:-1] and seen.k is None:
-        raise _no_k()
+        raise no_k()
     try:
         scenario = build(
             asked.flags,
-            catalogue=asked.catalogue,
+            catalogue=catalogue,
             plan=asked.plan,
             told=asked.told.axes,
             k_max=k_max,
@@ -263,9 +213,17 @@ def _inputs(captures: Sequence[Held]) -> dict[str, Input]:
 
 
 def _k_input(
-    k: int | None, flags: Mapping[str, Sequence[str]], capture: Capture | None
+    k: int | None,
+    flags: Mapping[str, Sequence[str]],
+    capture: Capture | None,
+    plan: PlanRead | None,
 ) -> dict[str, Input]:
+    """The k in use, and who said it."""
     if k is None:
         return {}
-    told = capture is not None and k_of(capture) == k and "k" not in flags
-    return {"k_in_use": Input(value=k, origin=capture.source if told and capture else "flag")}
+    origin = "flag"
+    if "k" not in flags and capture is not None and k_of(capture) == k:
+        origin = capture.source
+    elif "k" not in flags and "acceptance" not in flags and plan is not None:
+        origin = plan.document.name
+    return {"k_in_use": Input(value=k, origin=origin)}

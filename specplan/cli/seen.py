@@ -13,9 +13,10 @@ from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
 from specplan.cli.mixes import flag_of
 from specplan.cli.planned import planned
+from specplan.cli.ran import counted_in, k_said
 from specplan.cli.told import way_of
 from specplan.cli.values import duration
-from specplan.domain.acceptance import Acceptance, Alpha, Conditional, Lengths, Unconditional
+from specplan.domain.acceptance import Acceptance, Alpha, Conditional, Unconditional
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Capture
 from specplan.domain.habits import Habits
@@ -116,10 +117,9 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     context = _said(asked, "context", grammar.contexts)
     if scenario and (context is not None or "isl" in scenario.inputs):
         context = scenario.context[0] + scenario.growth
-    batch = scenario.batch[0] if scenario else _said(asked, "batch", grammar.batches)
     seen_batch = capture.batch if capture and "batch" not in asked.flags else None
+    batch = seen_batch.mean if seen_batch else _said(asked, "batch", grammar.batches)
     drafts = setup.draft.model.drafts if setup and setup.draft.model else None
-    topk, nodes = figures.topk or _int(told, "topk"), figures.draft_tokens
     return Observed(
         engine=point.engine,
         version=point.version,
@@ -141,8 +141,8 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         ),
         plain_eager=figures.plain_eager,
         speedup=figures.seen_speedup,
-        topk=topk,
-        draft_tokens=nodes or _int(told, "draft_tokens"),
+        topk=figures.topk or _int(told, "topk"),
+        draft_tokens=figures.draft_tokens or _int(told, "draft_tokens"),
         max_batch=figures.max_batch or _int(told, "max_batch"),
         graphs=figures.graphs_up_to or _int(told, "graphs_up_to"),
         schedule=tiers(figures.schedule or str(told.get("schedule", ""))),
@@ -164,16 +164,16 @@ def _pace(capture: Capture | None, figures: Figures) -> Pace:
     given = figures.seen_tokens_per_s is not None or figures.seen_tpot is not None
     return Pace(
         tokens_per_s=figures.seen_tokens_per_s if given else rate,
-        tpot_s=figures.seen_tpot if given else _float(told, "tpot_s"),
-        itl_s=figures.seen_itl or _float(told, "itl_s"),
-        ttft_s=figures.seen_ttft or _float(told, "ttft_s"),
+        tpot_s=figures.seen_tpot if given else _seconds(told, "mean_tpot_ms"),
+        itl_s=figures.seen_itl or _seconds(told, "mean_itl_ms"),
+        ttft_s=figures.seen_ttft or _seconds(told, "mean_ttft_ms"),
     )
 
 
 def _kept(asked: Asked, point: Point, model: Acceptance | None, context: float) -> Kept | None:
     """What was accepted: the capture's figures, unless a flag says otherwise."""
-    if asked.capture is not None and "acceptance" not in asked.flags:
-        return kept_by(asked.capture)
+    if asked.kept is not None:
+        return kept_by(asked.kept)
     return None if model is None or point.k is None else kept_of(model, point.k, context)
 
 
@@ -209,14 +209,15 @@ def _before(asked: Asked, figures: Figures, point: Point) -> Kept | None:
     """What was kept earlier: of the first of two captures, or of --before."""
     if figures.before is None:
         return kept_by(asked.before) if asked.before else None
+    file = counted_in((figures.before,), "--before")
+    if file is not None:
+        return kept_by(file.capture)
     with placed(Where("--before")):
         models = acceptances((figures.before,))
         if len(models) != 1:
             raise UsageError(f"{len(models)} acceptances", expected="one, such as length:3.53@5")
         (model,) = models
-        k = point.k
-        if isinstance(model, Lengths) and len(model.points) == 1:
-            k = model.points[0][0]
+        k = k_said(model) or point.k
         if k is None:
             raise UsageError("an acceptance without its k", expected="length:3.53@5, or -k 5")
     return kept_of(model, k, 0.0)
@@ -287,6 +288,7 @@ def _int(told: Mapping[str, Scalar], name: str) -> int | None:
     return int(value) if isinstance(value, int | float) and value >= 1 else None
 
 
-def _float(told: Mapping[str, Scalar], name: str) -> float | None:
+def _seconds(told: Mapping[str, Scalar], name: str) -> float | None:
+    """A time that readers tell in milliseconds."""
     value = told.get(name)
-    return float(value) if isinstance(value, int | float) and value > 0 else None
+    return value / 1e3 if isinstance(value, int | float) and value > 0 else None

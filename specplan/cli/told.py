@@ -14,15 +14,26 @@ from pathlib import PurePosixPath
 
 from specplan.catalogue.store import Catalogue
 from specplan.cli.planned import Given
+from specplan.domain.acceptance import Lengths, Unconditional
 from specplan.domain.capture import Capture
 from specplan.domain.habits import Habits
 from specplan.domain.observed import LOOKUPS
 from specplan.domain.version import VERSION_PATTERN
 from specplan.errors import SpecplanError, UnknownName, UsageError, Where
+from specplan.questions.captured import kept_at
 from specplan.visible import visible
 
 NUMBERS = ("tp", "draft_tp")
-SHORT = "short-drafts"
+WEIGHTS = {  # engines' words for how weights are stored, where the word alone says it
+    "fp8": "fp8",
+    "fbgemm_fp8": "fp8",
+    "w8a8_fp8": "fp8",
+    "w8a8_int8": "int8",
+    "awq": "int4",
+    "awq_marlin": "int4",
+    "modelopt_fp4": "nvfp4",
+    "mxfp4": "mxfp4",
+}
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -42,6 +53,7 @@ def told_by(
     deployed = {
         **dict(_names(capture, habits, catalogue, told, typed)),
         **dict(_numbers(capture)),
+        **dict(_stored(capture, told, typed)),
     }
     for name, text in {**deployed, **dict(_load(capture, typed))}.items():
         if name not in typed:
@@ -60,6 +72,18 @@ def _numbers(capture: Capture) -> Iterator[tuple[str, str]]:
             yield name, str(value)
     if str(capture.told.get("kv_dtype", "")).startswith("fp8"):
         yield "kv_dtype", "fp8"
+
+
+def _stored(capture: Capture, told: Told, typed: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """How the target's weights are stored, if not as its card has them."""
+    word = str(capture.told.get("quantization") or "").lower()
+    if word in WEIGHTS:
+        yield "dtype", WEIGHTS[word]
+    elif word and "dtype" not in typed:
+        told.notes.append(
+            f"the target is quantised by {visible(word, 40)}, which does not say to what: "
+            "give --dtype"
+        )
 
 
 def _load(capture: Capture, typed: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -97,14 +121,17 @@ def way_of(capture: Capture, habits: Habits) -> str:
 
 def acceptance_of(capture: Capture) -> str:
     """What was accepted, in the grammar of -a; "" where the capture does not say."""
-    k, tau = k_of(capture), capture.tokens_per_round
-    rates = capture.per_position
-    if rates and SHORT not in capture.traps and rates[0] > 0:
-        falling = [min(rates[: n + 1]) for n in range(len(rates))]
-        return "unconditional:" + ",".join(f"{rate!r}" for rate in falling)
-    if tau is not None and k:
-        return f"length:{min(max(tau, 1.0), k + 1)!r}@{k}"
-    return "" if capture.alpha is None else repr(capture.alpha)
+    model = kept_at(capture, k_of(capture))
+    if isinstance(model, Unconditional):
+        model = Unconditional(tuple(map(_short, model.rates)))
+    elif isinstance(model, Lengths):
+        model = Lengths(tuple((k, _short(tau)) for k, tau in model.points))
+    return "" if model is None else str(model)
+
+
+def _short(value: float) -> float:
+    """Six digits: nobody counts more, and people read them."""
+    return float(f"{value:.6g}")
 
 
 def _names(

@@ -26,22 +26,45 @@ def acceptance_of(capture: Capture, *, certain: bool = False) -> Acceptance:
     with its standard deviation (without, if it is to be taken for `certain`), else tokens per round
     at k.
     """
-    if capture.per_position:
-        return Unconditional(tuple(accumulate(capture.per_position, min)))
-    if capture.alpha is not None and certain:
-        return Alpha(capture.alpha)
-    if capture.alpha is not None:
-        low, high = capture.alpha_low, capture.alpha_high
-        spread = (high - low) / (2 * _DEVIATIONS) if low is not None and high is not None else 0.0
-        return Alpha(capture.alpha, min(spread, 0.5))
-    tau, k = capture.tokens_per_round, capture.k
-    if tau is not None and k:
-        return Lengths(((k, min(tau, k + 1.0)),))
+    found = (
+        _by_position(capture)
+        or _as_alpha(capture, certain=certain)
+        or _as_length(capture, capture.k)
+    )
+    if found is not None:
+        return found
     raise Refused(
         "no acceptance in it: the number of rounds is not printed",
         where=Where(capture.source),
         hint="with the k in use: specplan acceptance FILE -k K -o acc.json, then -a acc.json",
     )
+
+
+def kept_at(capture: Capture, k: int | None) -> Acceptance | None:
+    """What stands for a capture where the deployment that it is of is looked at: at its own k it
+    gives the tokens per round that were seen, which alpha would only be near. None where it does
+    not tell.
+    """
+    return _by_position(capture) or _as_length(capture, k) or _as_alpha(capture, certain=True)
+
+
+def _by_position(capture: Capture) -> Acceptance | None:
+    rates = capture.per_position
+    return Unconditional(tuple(accumulate(rates, min))) if rates else None
+
+
+def _as_alpha(capture: Capture, *, certain: bool) -> Acceptance | None:
+    if capture.alpha is None:
+        return None
+    low, high = capture.alpha_low, capture.alpha_high
+    if certain or low is None or high is None:
+        return Alpha(capture.alpha)
+    return Alpha(capture.alpha, min((high - low) / (2 * _DEVIATIONS), 0.5))
+
+
+def _as_length(capture: Capture, k: int | None) -> Acceptance | None:
+    tau = capture.tokens_per_round
+    return Lengths(((k, min(max(tau, 1.0), k + 1.0)),)) if tau is not None and k else None
 
 
 def beware(capture: Capture, name: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ from specplan.questions.weigh import Point
 from specplan.rules.deployed import TIE, Deployed, Symptom
 from specplan.rules.deployments import symptoms
 from specplan.rules.drafting import broken
+from specplan.visible import visible
 
 COLUMNS = (
     Column("rule", "", "rule", "text", "id of the rule: specplan check --rule ID explains it"),
@@ -84,23 +85,20 @@ def diagnose(
     *,
     inputs: Mapping[str, Input] | None = None,
     notes: Sequence[str] = (),
+    files: Sequence[str] = (),
 ) -> Answer:
     """What is wrong with a deployment, and whether it gains from speculation; exit 1 where not.
 
     `scenario` names its one setup and its one batch, context and acceptance; its k are not used:
     the one in use is that of `seen`, and all are candidates. Without it nothing is predicted, and
-    what was measured has to answer.
+    what was measured has to answer. `files` are those that were read.
     """
     model = None if scenario is None else _priced(scenario, seen)
     found = None if model is None else model.predicted
     deployed = Deployed(seen=seen, habits=habits_of(seen.engine, seen.version), model=found)
     told = symptoms(deployed)
     if model is None and seen.kept is None and seen.measured is None and not told:
-        raise UsageError(
-            "nothing to diagnose",
-            expected="a log, an acceptance (-a), or measured rates",
-            hint="specplan diagnose --help has examples",
-        )
+        raise _nothing(files)
     loads = schedule(model.weighed) if model else ()
     value = _value(deployed, told, model, scenario, loads)
     return Answer(
@@ -112,6 +110,18 @@ def diagnose(
         inputs={**(scenario.inputs if scenario else {}), **(inputs or {})},
         notes=(*(scenario.notes if scenario else ()), *notes),
         ok=value.paying is not False,
+    )
+
+
+def _nothing(files: Sequence[str]) -> UsageError:
+    what = "nothing to diagnose"
+    if files:
+        names = " and ".join(visible(name, 60) for name in files)
+        what = f"no round of speculation is counted in {names}: nothing to diagnose"
+    return UsageError(
+        what,
+        expected="a log, an acceptance (-a), or measured rates",
+        hint="specplan diagnose --help has examples",
     )
 
 
