@@ -18,6 +18,7 @@ from specplan.domain.engine import Engine
 from specplan.errors import UsageError, Where, placed
 from specplan.visible import visible
 
+WHOLE = 0.995  # of k, from which all drafts were as long
 SERVERS = ("vllm", "sglang", "trtllm", "llamacpp", "transformers")
 ENGINES = "vllm, sglang, trtllm, llamacpp or a card of your own"
 
@@ -100,9 +101,13 @@ def k_in_use(
 
 
 def _refuse_other_k(k: int, capture: Capture | None) -> None:
-    """Refuses a k that the positions of a capture contradict: its lengths are of its own k."""
-    counted = len(capture.per_position) if capture else 0
-    if capture and counted and counted != k and "short-drafts" not in capture.traps:
+    """Refuses a k that a capture contradicts, whose drafts were all as long as it has positions:
+    its tokens a round are of that k.
+    """
+    if capture is None or not capture.per_position:
+        return
+    counted, drafted = len(capture.per_position), capture.mean_draft
+    if counted != k and drafted is not None and drafted >= WHOLE * counted:
         raise UsageError(
             f"{k}, but {visible(capture.source, 60)} counts {counted} "
             f"position{'s' if counted > 1 else ''}",
@@ -139,6 +144,11 @@ def accepted(
     """The model of what is accepted, and k where it says it: of a length measured at one, or as
     many as there are rates of positions, which is how engines print them.
     """
+    if text is not None and typed and is_capture(text):
+        raise UsageError(
+            f"diagnose is about one acceptance, not {len(text.split(','))}",
+            where=Where("--acceptance"),
+        )
     if text is None or is_capture(text):
         return None, k  # a plan's file, which only a scenario can look up
     if text[:1].isalpha() and text.partition(":")[0] not in KINDS:

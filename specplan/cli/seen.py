@@ -14,7 +14,7 @@ from specplan.cli.acceptance import acceptances
 from specplan.cli.mixes import flag_of
 from specplan.cli.planned import planned
 from specplan.cli.ran import counted_in, k_said
-from specplan.cli.told import way_of
+from specplan.cli.told import k_of, way_of
 from specplan.cli.values import duration
 from specplan.domain.acceptance import Acceptance, Alpha, Conditional, Unconditional
 from specplan.domain.answer import Scalar
@@ -120,6 +120,7 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     seen_batch = capture.batch if capture and "batch" not in asked.flags else None
     batch = seen_batch.mean if seen_batch else _said(asked, "batch", grammar.batches)
     drafts = setup.draft.model.drafts if setup and setup.draft.model else None
+    graphs = figures.graphs_up_to or _graphs(told)
     return Observed(
         engine=point.engine,
         version=point.version,
@@ -144,7 +145,8 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         topk=figures.topk or _int(told, "topk"),
         draft_tokens=figures.draft_tokens or _int(told, "draft_tokens"),
         max_batch=figures.max_batch or _int(told, "max_batch"),
-        graphs=figures.graphs_up_to or _int(told, "graphs_up_to"),
+        graphs=graphs,
+        graph_rows=graphs if point.habits.graphs_in == "rows" or graphs == 0 else None,
         schedule=tiers(figures.schedule or str(told.get("schedule", ""))),
         dataset=figures.dataset or str(told.get("dataset", "")),
         same_prompt=figures.same_prompt,
@@ -183,6 +185,7 @@ def kept_by(capture: Capture) -> Kept | None:
         return None
     return Kept(
         tau=capture.tokens_per_round,
+        k=k_of(capture),
         low=capture.tokens_per_round_low,
         high=capture.tokens_per_round_high,
         per_position=capture.per_position,
@@ -202,7 +205,7 @@ def kept_of(model: Acceptance, k: int, context: float) -> Kept:
         low, high = (float(tokens_of(Alpha(min(max(end, 0.0), 1.0)), (k,))[0]) for end in ends)
     if isinstance(model, Conditional | Unconditional):
         rates = tuple(survival(model, min(k, len(model.rates)), context).tolist())
-    return Kept(tau=tau, low=low, high=high, per_position=rates, said=str(model))
+    return Kept(tau=tau, k=k, low=low, high=high, per_position=rates, said=str(model))
 
 
 def _before(asked: Asked, figures: Figures, point: Point) -> Kept | None:
@@ -286,6 +289,11 @@ def _whole(asked: Asked, name: str) -> int | None:
 def _int(told: Mapping[str, Scalar], name: str) -> int | None:
     value = told.get(name)
     return int(value) if isinstance(value, int | float) and value >= 1 else None
+
+
+def _graphs(told: Mapping[str, Scalar]) -> int | None:
+    """The width of CUDA graphs, 0 where they are off."""
+    return 0 if told.get("eager") is True else _int(told, "graphs_up_to")
 
 
 def _seconds(told: Mapping[str, Scalar], name: str) -> float | None:

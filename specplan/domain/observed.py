@@ -36,10 +36,12 @@ class Pace:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What was accepted: tokens a round and their 95 % interval, `per_position` shares of rounds
-    that keep each, how many rounds they are worth, and alpha where that was counted by itself.
+    that keep each, how many rounds they are worth, and alpha where that was counted by itself; `k`
+    is the draft length at which all that was seen.
     """
 
     tau: float
+    k: int | None = None
     low: float | None = None
     high: float | None = None
     per_position: tuple[float, ...] = ()
@@ -47,13 +49,23 @@ class Kept:
     alpha: float | None = None
     said: str = ""
 
+    def at(self, k: int) -> float | None:
+        """Tokens a round of drafts cut to k, where positions were counted: 1 + their rates up to
+        it; None where they were not.
+        """
+        if self.k == k:
+            return self.tau
+        rates = self.per_position
+        return 1 + sum(rates[:k]) if len(rates) >= k else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """One deployment as it ran. `way` is how it drafts, as -d says it ("" where nobody said);
     `topk` above 1 makes a tree of `draft_tokens` verified tokens, the root counted; `graphs` are
-    rows or sequences, as the engine counts them; `speedup` is one that was measured, where its two
-    runs are not given. `before` is what an earlier capture kept, `planned` what the plan expects.
+    rows or sequences, as the engine counts them, `graph_rows` the rows where that is known;
+    `speedup` is one that was measured, where its two runs are not given. `before` is what an
+    earlier capture kept, `planned` what the plan expects.
     """
 
     engine: str
@@ -76,6 +88,7 @@ class Observed:
     draft_tokens: int | None = None
     max_batch: int | None = None
     graphs: int | None = None
+    graph_rows: int | None = None
     schedule: tuple[Tier, ...] = ()
     dataset: str = ""
     same_prompt: bool = False

@@ -9,28 +9,32 @@ import numpy as np
 
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Setup
-from specplan.physics.choose import BATCH_LIMIT, TIE, Crossing, crossings, scan_batches
+from specplan.physics.choose import BATCH_LIMIT, TIE, Crossed, Crossing, crossings, scan_batches
 from specplan.physics.drafting import passes_of
 from specplan.physics.experts import touched_share
-from specplan.physics.memory import memory_bill
 from specplan.physics.prefill import prefill
 from specplan.physics.round import LONGEST, Timing, time_rounds
 from specplan.physics.steps import EAGER, HOST, Step
+from specplan.physics.tokens import FloatArray
+from specplan.questions.bills import MemoryBill, bill_of
 from specplan.questions.gate import Range
 from specplan.questions.weigh import Point, Weighed, weigh
 from specplan.rules.deployed import Predicted
 
-HYSTERESIS = 0.02  # of the speedup: less gained is not worth another k
+HYSTERESIS = (0.02, 0.05, 0.1)  # of the speedup: less gained is not worth another k
+MOST_OF_TREE = 2048  # sequences
+MOST_RANGES = 4  # of batches that a page tells; a wider hysteresis makes fewer
 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A deployment's point: its candidates weighed, the index of the best, what the rules go by,
-    and tokens a second at the least and the largest batch seen, where it varied.
+    """A deployment's point: its candidates weighed, the index of the best, its memory, what the
+    rules go by, and tokens a second at the least and the largest batch seen, where it varied.
     """
 
     weighed: Weighed
     best: int
+    memory: MemoryBill
     predicted: Predicted
     ends: tuple[tuple[float, float], ...] = ()
 
@@ -40,13 +44,25 @@ def priced(point: Point, seen: Observed, candidates: Sequence[int]) -> Priced:
     candidates, chains all.
 
     Figures of a tree are those of its depth's draft passes and of a verification as wide as it is;
-    its tokens are those that were seen, for no chain's acceptance says them.
+    its tokens are those that were seen, for no chain's acceptance says them, nor they a chain's.
     """
     k = seen.k or 1
-    weighed = weigh(point, tuple(sorted({0, 1, k, *candidates})))
+    wide = max(k, (seen.verified or 1) - 1)
+    point = replace(point, setup=_captured(point.setup, seen))
+    weighed = weigh(point, tuple(sorted({0, 1, k, *candidates})), (wide,))
+    memory = bill_of(weighed.point.setup, point.end, point.batch, (wide,))
     timing = _used(weighed.point, seen, k)
-    predicted = _predicted(weighed, timing, seen, k, weighed.best())
-    return Priced(weighed, weighed.best(), predicted, tuple(_ends(weighed.point, seen, predicted)))
+    best = weighed.k.index(0) if seen.tree else weighed.best()
+    predicted = _predicted(weighed, timing, seen, memory, best)
+    ends = tuple(_ends(weighed.point, seen, predicted))
+    return Priced(weighed, best, memory, predicted, ends)
+
+
+def _captured(setup: Setup, seen: Observed) -> Setup:
+    """The setup with the CUDA graphs that were captured, where they count rows."""
+    if setup.release is None or seen.graph_rows is None:
+        return setup
+    return replace(setup, release=replace(setup.release, graphs=seen.graph_rows))
 
 
 def _ends(point: Point, seen: Observed, predicted: Predicted) -> Iterator[tuple[float, float]]:
@@ -59,56 +75,64 @@ def _ends(point: Point, seen: Observed, predicted: Predicted) -> Iterator[tuple[
         yield batch, batch * tau / timing.round_s.item()
 
 
-def schedule(w: Weighed) -> tuple[Range, ...]:
-    """Batches from 1 to the largest that fits, in the fewest ranges in which one k loses at most
-    HYSTERESIS against the best and never against plain decoding.
+def schedule(w: Weighed) -> tuple[tuple[Range, ...], float]:
+    """Batches from 1 to the largest that fits, in ranges in which one k loses little against the
+    best, at most the share that is told too, and never against plain decoding: 2 %, or more where
+    that takes more ranges than anybody reads.
     """
     point, limit = w.point, min(int(w.bill.largest), BATCH_LIMIT)
     if limit < 1:
-        return ()
+        return (), HYSTERESIS[0]
     scanned = scan_batches(point.setup, point.context, w.k, limit)
     speedup = np.concatenate([w.tokens * gain for _, gain in scanned])
-    near = speedup >= (1 - HYSTERESIS) * speedup.max(axis=1, keepdims=True)
+    tried = [(_ranges(speedup, w.k, lost), lost) for lost in HYSTERESIS]
+    return next((one for one in tried if len(one[0]) <= MOST_RANGES), tried[-1])
+
+
+def _ranges(speedup: FloatArray, k: Sequence[int], lost: float) -> tuple[Range, ...]:
+    """Rows of speedups of each k in the fewest ranges of one k that loses at most that share."""
+    near = speedup >= (1 - lost) * speedup.max(axis=1, keepdims=True)
     near &= speedup >= 1 - TIE
-    ranges, first = [], 0
+    limit, ranges, first = len(speedup), [], 0
     while first < limit:
-        lost = ~near[first:]
-        stays = np.where(lost.any(axis=0), lost.argmax(axis=0), limit - first)
+        failed = ~near[first:]
+        stays = np.where(failed.any(axis=0), failed.argmax(axis=0), limit - first)
         longest = int(np.argmax(stays))
         last = first + max(int(stays[longest]), 1) - 1
         ends = float(speedup[first, longest]), float(speedup[last, longest])
-        ranges.append(Range(first + 1, last + 1, w.k[longest], *ends))
+        ranges.append(Range(first + 1, last + 1, k[longest], *ends))
         first = last + 1
     return tuple(ranges)
 
 
 def _used(point: Point, seen: Observed, k: int) -> Timing:
     """The rounds in use: of k, or of a tree."""
-    setup = point.setup
-    timing = time_rounds(setup, (point.context,), (point.batch,), (k,))
+    return _used_at(point, seen, k, (point.batch,))
+
+
+def _used_at(point: Point, seen: Observed, k: int, batches: Sequence[float]) -> Timing:
+    timing = time_rounds(point.setup, (point.context,), batches, (k,))
     if not seen.tree or not seen.verified:
         return timing
     width = min(seen.verified - 1, LONGEST)
-    wide = time_rounds(setup, (point.context,), (point.batch,), (width,))
+    wide = time_rounds(point.setup, (point.context,), batches, (width,))
     return replace(timing, verify=wide.verify)
 
 
-def _predicted(w: Weighed, timing: Timing, seen: Observed, k: int, best: int) -> Predicted:
-    point, setup, kept = w.point, w.point.setup, seen.kept
+def _predicted(
+    w: Weighed, timing: Timing, seen: Observed, memory: MemoryBill, best: int
+) -> Predicted:
+    point, setup, kept, k = w.point, w.point.setup, seen.kept, seen.k or 1
     tau = float(w.tokens[w.k.index(k)])
     if seen.tree and kept is not None:
         tau = kept.tau
     plain_s, round_s = timing.plain_s.item(), timing.round_s.item()
     speedup = tau * plain_s / round_s
     low, high = _band(setup, seen, speedup)
-    alone = replace(setup, draft_tp=1)
-    bill = memory_bill(setup, point.end, setup.draft.slots(k))
-    spread = replace(setup, draft_tp=setup.tp)
-    found = () if seen.tree else _crossed(setup, point, tau, k, int(bill.largest))
-    ahead = [c for c in found if c.batch > point.batch]
-    lost = next((c.batch for c in found if not c.pays), None)
-    limit = min(int(bill.largest), BATCH_LIMIT)
+    pays_to, loses_from, pays_from = _crossed(point, seen, tau, k, memory.largest_batch)
     at_one = time_rounds(setup, (point.context,), (point.batch,), (1,))
+    host_s, eager_s = _share(timing, HOST), _share(timing, EAGER)
+    spread = replace(setup, draft_tp=setup.tp)
     return Predicted(
         k=k,
         speedup=speedup,
@@ -124,27 +148,34 @@ def _predicted(w: Weighed, timing: Timing, seen: Observed, k: int, best: int) ->
         plain_step_s=plain_s,
         round_s=round_s,
         draft_s=timing.draft_s.item(),
-        host_s=_share(timing, HOST),
-        eager_s=_share(timing, EAGER),
+        verify_s=timing.verify_s.item() - host_s - eager_s,
+        host_s=host_s,
+        eager_s=eager_s,
         graph_rows=setup.release.graphs if setup.release else None,
         cost_at_one=1 / at_one.gain.item(),
-        pays_to=0 if seen.tree else limit if lost is None else lost - 1,
-        loses_from=next((c.batch for c in ahead if not c.pays), None),
-        pays_from=next((c.batch for c in ahead if c.pays), None),
+        pays_to=pays_to,
+        loses_from=loses_from,
+        pays_from=pays_from,
         plain_experts=experts_read(setup, point.batch, 1),
         round_experts=experts_read(setup, point.batch, seen.verified or k + 1),
         drafter_exchange_s=_exchange_s(setup, timing, k),
-        alone_round_s=timing.verify_s.item()
-        + time_rounds(alone, (point.context,), (point.batch,), (k,)).draft_s.item(),
+        alone_round_s=_alone_s(point, timing, k),
         trained=setup.draft.model.trained_context if setup.draft.model else None,
         chain_round_s=w.timing.round_s[0, 0, w.k.index(k)].item() if seen.tree else None,
-        largest=int(bill.largest),
-        largest_plain=int(bill.largest_plain),
-        draft_bytes=_draft_bytes(setup, point),
-        spread_draft_bytes=_draft_bytes(spread, point),
+        largest=memory.largest_batch,
+        largest_plain=memory.largest_batch_plain,
+        draft_bytes=_draft_bytes(memory, point.batch),
+        spread_draft_bytes=_draft_bytes(bill_of(spread, point.end, point.batch, (k,)), point.batch),
         draft_prefill_share=_prefill_share(setup, point),
         bound=setup.engine.kind == "bound",
     )
+
+
+def _alone_s(point: Point, timing: Timing, k: int) -> float:
+    """The round with the drafter on one GPU."""
+    alone = replace(point.setup, draft_tp=1)
+    drafts = time_rounds(alone, (point.context,), (point.batch,), (k,)).draft_s
+    return timing.verify_s.item() + drafts.item()
 
 
 def _band(setup: Setup, seen: Observed, speedup: float) -> tuple[float, float]:
@@ -156,9 +187,37 @@ def _band(setup: Setup, seen: Observed, speedup: float) -> tuple[float, float]:
     return low * (1 - band), high * (1 + band)
 
 
-def _crossed(setup: Setup, point: Point, tau: float, k: int, largest: int) -> tuple[Crossing, ...]:
+def _crossed(
+    point: Point, seen: Observed, tau: float, k: int, largest: int
+) -> tuple[int, int | None, int | None]:
+    """The last batch up to which the k in use, or the tree, pays from 1 on, and the first ones
+    beyond the batch in use at which it begins to lose and to pay.
+    """
     limit = min(largest, BATCH_LIMIT)
-    return crossings(setup, point.context, tau, k, limit) if limit >= 1 else ()
+    if limit < 1:
+        return 0, None, None
+    if seen.tree:
+        found = _crossed_by_tree(point, seen, tau, k, limit)
+    else:
+        found = crossings(point.setup, point.context, tau, k, limit)
+    ahead = [crossing for crossing in found if crossing.batch > point.batch]
+    lost = next((crossing.batch for crossing in found if not crossing.pays), None)
+    return (
+        limit if lost is None else lost - 1,
+        next((crossing.batch for crossing in ahead if not crossing.pays), None),
+        next((crossing.batch for crossing in ahead if crossing.pays), None),
+    )
+
+
+def _crossed_by_tree(
+    point: Point, seen: Observed, tau: float, k: int, limit: int
+) -> tuple[Crossing, ...]:
+    """The crossings of a tree up to a few thousand sequences, which is beyond what any pays at."""
+    batches = np.arange(1, min(limit, MOST_OF_TREE) + 1, dtype=np.float64)
+    timing = _used_at(point, seen, k, batches.tolist())
+    crossed = Crossed.watching(1)
+    crossed.see(batches, tau * timing.gain[0])
+    return tuple(crossed.found[0])
 
 
 def experts_read(setup: Setup, batch: float, tokens: int) -> float:
@@ -192,10 +251,9 @@ def _exchange_s(setup: Setup, timing: Timing, k: int) -> float:
     )
 
 
-def _draft_bytes(setup: Setup, point: Point) -> float:
+def _draft_bytes(memory: MemoryBill, batch: float) -> float:
     """The drafter's weights and caches of the batch, on the fullest GPU."""
-    bill = memory_bill(setup, point.end)
-    return float(bill.draft_bytes + point.batch * bill.draft_sequence_bytes)
+    return memory.draft_weights_bytes + batch * memory.draft_kv_bytes_per_sequence
 
 
 def _prefill_share(setup: Setup, point: Point) -> float:

@@ -10,13 +10,14 @@ from specplan.domain.answer import Answer, Basis, Column, Scalar, table_of
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Input, Scenario
 from specplan.errors import UsageError
-from specplan.physics.prefill import prefill
 from specplan.questions import diagnose_view as view
-from specplan.questions.bills import MemoryBill, bill_of
+from specplan.questions.bills import MemoryBill
 from specplan.questions.common import basis_of, one_setup, refuse_mix
 from specplan.questions.deployment import Priced, priced, schedule
+from specplan.questions.gap import Gap, RoundTimes, gap_of, round_times
 from specplan.questions.gate import Range
 from specplan.questions.weigh import Point
+from specplan.rules.counting import incomparable
 from specplan.rules.deployed import TIE, Deployed, Symptom
 from specplan.rules.deployments import symptoms
 from specplan.rules.drafting import broken
@@ -37,10 +38,12 @@ COLUMNS = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """The answer, in SI. `paying` is None where nothing says so; `by` is measured, predicted,
-    acceptance (a drafter that keeps nothing), or "". `gap` is seen over predicted tokens a second,
-    minus one; `gap_s` what a round takes beyond the prediction, of it `gap_prefill_s` prompts.
-    `predicted_at_batches` are tokens a second at the least and the largest batch seen. `loads` are
-    the batches at which one k loses no more than 2 % against the best.
+    acceptance (a drafter that keeps nothing), or "". Where nobody knows the model's own scatter,
+    `band`, `speedup_low` and `speedup_high` are of acceptance alone. `best_adds_*` are what the
+    last draft of the best k adds to a round, in tokens and in plain steps, `next_adds_*` what one
+    more would. `round_s` is a round as seen; `gap` holds what was seen against what is predicted.
+    The k in use, or the tree, pays from batch 1 to `pays_to`; `loads` are the batches at which one
+    k loses no more than `loads_within` of the best.
     """
 
     paying: bool | None
@@ -49,29 +52,35 @@ class Diagnosis:
     speedup_low: float | None
     speedup_high: float | None
     predicted_speedup: float | None
+    band: float | None
     engine: str
     engine_version: str | None
     k: int | None
+    tree_tokens: int | None
     best_k: int | None
     best_speedup: float | None
     best_adds_tokens: float | None
     best_adds_steps: float | None
+    next_adds_tokens: float | None
+    next_adds_steps: float | None
     tau: float | None
     tau_low: float | None
     tau_high: float | None
+    tau_before: float | None
     break_even_tokens_per_round: float | None
     batch: float | None
     context: float | None
+    round_s: float | None
     seen_tokens_per_s: float | None
     predicted_tokens_per_s: float | None
     plain_tokens_per_s: float | None
     predicted_plain_tokens_per_s: float | None
-    gap: float | None
-    gap_s: float | None
-    gap_prefill_s: float | None
-    predicted_host_s: float | None
-    predicted_at_batches: tuple[tuple[float, float], ...]
+    round_times: RoundTimes | None
+    gap: Gap | None
+    pays_to: int | None
+    pays_from: int | None
     loads: tuple[Range, ...]
+    loads_within: float | None
     draft_memory_bytes: float | None
     memory: MemoryBill | None
     errors: int
@@ -99,8 +108,7 @@ def diagnose(
     told = symptoms(deployed)
     if model is None and seen.kept is None and seen.measured is None and not told:
         raise _nothing(files)
-    loads = schedule(model.weighed) if model else ()
-    value = _value(deployed, told, model, scenario, loads)
+    value = _value(deployed, told, model, scenario)
     return Answer(
         command="diagnose",
         value=value,
@@ -129,6 +137,7 @@ def _priced(scenario: Scenario, seen: Observed) -> Priced:
     refuse_mix(scenario, "diagnose")
     setup = one_setup(scenario, "diagnose")
     (context,), (batch,), (acceptance,) = scenario.context, scenario.batch, scenario.acceptance
+    batch = max(seen.batch, 1.0) if seen.batch is not None else batch
     point = Point(setup, context, batch, acceptance, scenario.growth)
     return priced(point, seen, range(scenario.k_max + 1))
 
@@ -138,13 +147,13 @@ def _value(
     told: Sequence[Symptom],
     model: Priced | None,
     scenario: Scenario | None,
-    loads: tuple[Range, ...],
 ) -> Diagnosis:
     seen, found, kept = d.seen, d.model, d.seen.kept
     paying, by, speedup = _paying(d)
     measured = by == "measured"
-    adds = _last_draft(model) if model else (None, None)
-    gap_s, prefill_s = _gap(d, scenario)
+    tree = seen.tree
+    adds, more = _drafts(model) if model and not tree else ((None, None), (None, None))
+    loads, within = schedule(model.weighed) if model and not tree else ((), None)
     levels = [symptom.level for symptom in told]
     rate = seen.rate
     return Diagnosis(
@@ -154,31 +163,37 @@ def _value(
         speedup_low=None if measured or found is None else found.low,
         speedup_high=None if measured or found is None else found.high,
         predicted_speedup=found.speedup if found else None,
+        band=found.band if found else None,
         engine=seen.engine,
         engine_version=seen.version,
         k=seen.k,
-        best_k=found.best_k if found else None,
-        best_speedup=found.best_speedup if found else None,
+        tree_tokens=seen.draft_tokens if tree else None,
+        best_k=found.best_k if found and not tree else None,
+        best_speedup=found.best_speedup if found and not tree else None,
         best_adds_tokens=adds[0],
         best_adds_steps=adds[1],
+        next_adds_tokens=more[0],
+        next_adds_steps=more[1],
         tau=kept.tau if kept else None,
         tau_low=kept.low if kept else None,
         tau_high=kept.high if kept else None,
+        tau_before=seen.before.tau if seen.before else None,
         break_even_tokens_per_round=d.round_cost,
         batch=seen.batch if seen.batch is not None else found.batch if found else None,
         context=seen.context if seen.context is not None else found.context if found else None,
+        round_s=seen.round_s,
         seen_tokens_per_s=rate,
         predicted_tokens_per_s=found.tokens_per_s if found else None,
         plain_tokens_per_s=seen.plain_rate,
         predicted_plain_tokens_per_s=found.plain_tokens_per_s if found else None,
-        gap=rate / found.tokens_per_s - 1 if rate and found else None,
-        gap_s=gap_s,
-        gap_prefill_s=prefill_s,
-        predicted_host_s=found.host_s if found else None,
-        predicted_at_batches=model.ends if model else (),
+        round_times=round_times(d),
+        gap=gap_of(d, scenario, model.ends) if model and scenario else None,
+        pays_to=found.pays_to if found else None,
+        pays_from=found.pays_from if found and found.pays_to < found.batch else None,
         loads=loads,
+        loads_within=within,
         draft_memory_bytes=found.draft_bytes if found else None,
-        memory=_bill(scenario, seen) if scenario else None,
+        memory=model.memory if model else None,
         errors=levels.count("error"),
         warnings=levels.count("warning"),
         notes=levels.count("note"),
@@ -186,44 +201,34 @@ def _value(
 
 
 def _paying(d: Deployed) -> tuple[bool | None, str, float | None]:
-    """Whether it pays, what says so, and by how much; what was measured comes first."""
+    """Whether it pays, what says so, and by how much; what was measured comes first, unless it is
+    of two things that cannot be compared.
+    """
     measured = d.seen.measured
     if measured is not None:
-        return measured >= 1 - TIE, "measured", measured
+        fair = not incomparable(d)
+        return (measured >= 1 - TIE if fair else None), "measured", measured
     if d.model is not None:
-        return d.model.speedup >= 1, "predicted", d.model.speedup
+        return (None if d.unsure else d.model.speedup >= 1), "predicted", d.model.speedup
     return (False, "acceptance", None) if broken(d) else (None, "", None)
 
 
-def _last_draft(model: Priced) -> tuple[float | None, float | None]:
-    """What the last draft token of the best k adds to a round: tokens, and plain steps."""
-    w, best = model.weighed, model.best
-    if not best or w.k[best] - w.k[best - 1] != 1:
+Adds = tuple[float | None, float | None]
+
+
+def _drafts(model: Priced) -> tuple[Adds, Adds]:
+    """What the last draft token of the best k adds to a round, and what one more would: tokens, and
+    plain steps.
+    """
+    return _adds(model, model.best), _adds(model, model.best + 1)
+
+
+def _adds(model: Priced, at: int) -> Adds:
+    w = model.weighed
+    if not 0 < at < len(w.k) or w.k[at] - w.k[at - 1] != 1:
         return None, None
     cost = 1 / w.gain
-    return float(w.tokens[best] - w.tokens[best - 1]), float(cost[best] - cost[best - 1])
-
-
-def _gap(d: Deployed, scenario: Scenario | None) -> tuple[float | None, float | None]:
-    """What a round takes beyond the prediction, and what of it are prompts running in between:
-    B prompts for every B outputs, where their lengths are known.
-    """
-    found, seen = d.model, d.seen
-    if found is None or scenario is None or seen.round_s is None or seen.kept is None:
-        return None, None
-    gap_s = seen.round_s - found.round_s
-    output = 2 * scenario.growth
-    if not output:
-        return gap_s, None
-    prompt = max(found.context - scenario.growth, 1.0)
-    each = prefill(scenario.setups[0], prompt)
-    request_s = prompt * (each.target_s_per_token + each.draft_s_per_token)
-    return gap_s, found.batch * request_s * seen.kept.tau / output
-
-
-def _bill(scenario: Scenario, seen: Observed) -> MemoryBill:
-    setup, end = scenario.setups[0], scenario.context[0] + scenario.growth
-    return bill_of(setup, end, scenario.batch[0], (seen.k or 0,))
+    return float(w.tokens[at] - w.tokens[at - 1]), float(cost[at] - cost[at - 1])
 
 
 def _record(symptom: Symptom) -> dict[str, Scalar]:

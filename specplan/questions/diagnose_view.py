@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Facts, Lines, Section, View
 from specplan.questions.common import dtype_words, times
-from specplan.questions.memory_view import drafter_words, sequences_words
+from specplan.questions.diagnose_facts import facts
+from specplan.rules.deployed import TIE
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -15,13 +17,18 @@ if TYPE_CHECKING:
     from specplan.questions.diagnose import Diagnosis
     from specplan.rules.deployed import Symptom
 
-MOST_LOADS = 4
 BROKEN = "SD011"
+DOUBTS = {  # rules that say why a measured speedup is none
+    "SD041": "is more than a round yields",
+    "SD042": "is over an eager run",
+}
+ON = {"SD043": "on random tokens", "SD045": "on one prompt asked again"}
+_ARTICLE = re.compile(r"[a-z]+ [a-z]|[a-z]{2}")  # a sentence, not k = 4
 
 
 def shown(value: Diagnosis, told: Sequence[Symptom], scenario: Scenario | None) -> View:
     """The page."""
-    sections: list[Section] = [Facts(tuple(_facts(value)))]
+    sections: list[Section] = [Facts(tuple(facts(value)))]
     sections += [Lines((_finding(symptom),), wrap=True) for symptom in told]
     if not told:
         sections.append(Lines(("Nothing else was found.",)))
@@ -34,31 +41,53 @@ def shown(value: Diagnosis, told: Sequence[Symptom], scenario: Scenario | None) 
 
 def verdict(value: Diagnosis, told: Sequence[Symptom]) -> str:
     """The answer in one line."""
-    said = _verdict(value)
-    if any(symptom.rule == BROKEN for symptom in told):
+    rules = {symptom.rule for symptom in told}
+    on = next((f" {words}" for rule, words in ON.items() if rule in rules), "")
+    said = _verdict(value, rules) + on
+    if BROKEN in rules:
         return f"{said}: the drafter is broken, do not tune k"
-    if value.best_k is None or value.best_speedup is None or value.k == value.best_k:
+    best = value.best_speedup
+    if value.paying is None or value.best_k is None or best is None or value.k == value.best_k:
         return said
     if value.best_k == 0:
         return f"{said}; no k pays here"
-    would = "would" if value.paying is False else "is predicted"
-    return f"{said}; k = {value.best_k} {would} {times(value.best_speedup)}".replace(
-        "would ", "would be "
-    )
+    would = "is predicted" if value.paying else "would be"
+    return f"{said}; k = {value.best_k} {would} {times(best)}"
 
 
-def _verdict(value: Diagnosis) -> str:
+def _verdict(value: Diagnosis, rules: set[str]) -> str:
+    unknown = "Whether speculation pays is not known"
     if value.speedup is None:
-        if value.paying is False:
-            return "Speculation loses now"
-        return "Whether speculation pays is not known"
-    span = ""
-    if value.speedup_low is not None and value.speedup_high is not None:
-        low, high = f"{value.speedup_low:.2f}", f"{value.speedup_high:.2f}"
-        span = f" ({low}-{high}x)" if low != high else ""
-    how = value.by if value.by == "measured" else ""
-    verb = "pays" if value.paying else "loses"
-    return f"Speculation {verb} now: {times(value.speedup)}{span} {how}".rstrip()
+        return "Speculation loses now" if value.paying is False else unknown
+    if value.paying is None:
+        return f"{unknown}: {_doubt(value, value.speedup, rules)}"
+    if value.memory is not None and value.memory.shortfall_bytes:
+        verb = "pay" if value.paying else "lose"
+        return f"Batch {value.batch:,.4g} does not fit; it would {verb}: {times(value.speedup)}"
+    if value.by == "measured" and abs(value.speedup - 1) <= TIE:
+        return f"Speculation gains nothing now: {times(value.speedup)} measured"
+    how = " measured" if value.by == "measured" else _span(value)
+    return f"Speculation {'pays' if value.paying else 'loses'} now: {times(value.speedup)}{how}"
+
+
+def _doubt(value: Diagnosis, speedup: float, rules: set[str]) -> str:
+    """Why nobody knows, in few words."""
+    for rule, words in DOUBTS.items():
+        if rule in rules:
+            return f"{times(speedup)} {words}"
+    ends = [speedup]
+    if value.gap is not None:
+        gap = value.gap
+        ends = [gap.speedup_as_predicted, gap.speedup_as_slow or speedup]
+    return f"{times(min(ends))} to {times(max(ends))}"
+
+
+def _span(value: Diagnosis) -> str:
+    """The scatter of the prediction, where that of the model is known."""
+    low, high = value.speedup_low, value.speedup_high
+    if not value.band or low is None or high is None:
+        return ""
+    return f" ({low:.2f}-{high:.2f}x)"
 
 
 def _caption(value: Diagnosis, scenario: Scenario | None) -> Iterator[str]:
@@ -67,99 +96,25 @@ def _caption(value: Diagnosis, scenario: Scenario | None) -> Iterator[str]:
         setup = scenario.setups[0]
         yield f"{setup.label}, {dtype_words(setup)}"
     at = [served]
-    at += [f"k = {value.k}"] if value.k is not None else []
-    at += [f"batch {value.batch:,.4g}"] if value.batch is not None else []
+    if value.tree_tokens is not None:
+        at += [f"a tree {value.k} deep of {value.tree_tokens} tokens"]
+    else:
+        at += [f"k = {value.k}"] if value.k is not None else []
+    at += [f"batch {value.batch:,.3g}"] if value.batch is not None else []
     at += [f"context {people(value.context, 'tokens')}"] if value.context is not None else []
     yield ", ".join(at)
-
-
-def _facts(value: Diagnosis) -> Iterator[tuple[str, str]]:
-    yield from _rates(value)
-    if value.tau is not None:
-        span = ""
-        if value.tau_low is not None and value.tau_high is not None:
-            span = f" ({value.tau_low:.2f}-{value.tau_high:.2f})"
-        yield "tokens/round", f"{value.tau:.2f}{span}"
-    if value.break_even_tokens_per_round is not None:
-        yield "break-even", f"{value.break_even_tokens_per_round:.2f} tokens a round"
-    if value.best_k is not None:
-        yield "best k", _best(value)
-    yield from _loads(value)
-    if value.memory is not None:
-        yield "memory", f"drafter {drafter_words(value.memory)}"
-        yield "", sequences_words(value.memory)
-
-
-def _rates(value: Diagnosis) -> Iterator[tuple[str, str]]:
-    seen, predicted = value.seen_tokens_per_s, value.predicted_tokens_per_s
-    words = [f"{seen:,.4g} tok/s seen"] if seen is not None else []
-    words += [f"{predicted:,.4g} predicted"] if predicted is not None else []
-    words += [f"{value.gap:+.0%}"] if value.gap is not None else []
-    if words:
-        yield "with", ", ".join(words) if seen is not None else f"{predicted:,.4g} tok/s predicted"
-    plain, expected = value.plain_tokens_per_s, value.predicted_plain_tokens_per_s
-    words = [f"{plain:,.4g} tok/s seen"] if plain is not None else []
-    if expected is not None:
-        words.append(
-            f"{expected:,.4g} predicted"
-            if plain is not None
-            else f"{expected:,.4g} tok/s predicted"
-        )
-    if words:
-        yield "without", ", ".join(words)
-    yield from _gap(value)
-
-
-def _gap(value: Diagnosis) -> Iterator[tuple[str, str]]:
-    """What a round takes beyond the prediction, and what accounts for it."""
-    gap_s, prompts_s, ends = value.gap_s, value.gap_prefill_s, value.predicted_at_batches
-    if gap_s is None:
-        return
-    longer = f"a round takes {people(abs(gap_s), 's')} {'longer' if gap_s > 0 else 'less'}"
-    if prompts_s is not None:
-        yield "gap", f"{longer}; prompts in between account for {people(prompts_s, 's')}"
-    else:
-        yield "gap", f"{longer}; {people(value.predicted_host_s or 0.0, 's')} of host predicted"
-    if ends:
-        (low, least), (high, most) = ends
-        yield "", f"batch {low:,.4g}-{high:,.4g} seen: {least:,.4g} to {most:,.4g} tok/s predicted"
-
-
-def _best(value: Diagnosis) -> str:
-    if not value.best_k:
-        return "0: no draft length pays here"
-    words = f"{value.best_k}: {times(value.best_speedup or 0.0)}"
-    if value.best_adds_tokens is not None and value.best_adds_steps is not None:
-        words += (
-            f"; its last draft adds {value.best_adds_tokens:.2f} tokens for "
-            f"{value.best_adds_steps:.2f} steps"
-        )
-    return words
-
-
-def _loads(value: Diagnosis) -> Iterator[tuple[str, str]]:
-    """Which k at which batch, condensed."""
-    for number, some in enumerate(value.loads[:MOST_LOADS]):
-        batches = f"batch {some.first_batch:,}"
-        if some.last_batch != some.first_batch:
-            batches += f"-{some.last_batch:,}"
-        gains = times(some.speedup_first)
-        if times(some.speedup_last) != gains:
-            gains += f" to {times(some.speedup_last)}"
-        words = f"k = {some.k}, {gains}" if some.k else "plain decoding"
-        yield "loads" if not number else "", f"{batches}: {words}"
-    if len(value.loads) > MOST_LOADS:
-        more = len(value.loads) - MOST_LOADS
-        yield "", f"and {more} ranges more: specplan gate has all"
 
 
 def _finding(symptom: Symptom) -> str:
     told = symptom.told
     if told is None:
         return f"{symptom.rule} {symptom.level}: {symptom.message}"
-    first, rest = told.consequence[:1], told.consequence[1:]
-    consequence = (first.upper() if rest[:1].isalpha() else first) + rest
     return (
-        f"{symptom.rule} {symptom.level}, {symptom.title}: {told.evidence}. {consequence}. "
-        f"Do: {told.remedy}."
+        f"{symptom.rule} {symptom.level}, {symptom.title}: {told.evidence}. "
+        f"{_sentence(told.consequence)}. Do: {told.remedy}."
     )
+
+
+def _sentence(text: str) -> str:
+    """With its first letter in upper case, unless that is a symbol."""
+    return text[:1].upper() + text[1:] if _ARTICLE.match(text) else text

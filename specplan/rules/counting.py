@@ -14,14 +14,25 @@ FEW_ROUNDS = 100
 LATER = 1.1  # times the first token's time without
 
 
-def _impossible(d: Deployed) -> Told | None:
+def incomparable(d: Deployed) -> bool:
+    """Whether the measured speedup is of two runs that cannot be compared."""
+    return d.seen.measured is not None and (d.seen.plain_eager or _beyond_tau(d) is not None)
+
+
+def _beyond_tau(d: Deployed) -> float | None:
+    """The largest speedup that what was kept allows, where the measured one is above it."""
     measured, kept = d.seen.measured, d.seen.kept
     if measured is None or kept is None:
         return None
     most = max(kept.tau, kept.high or 0.0)
     if d.model and d.model.round_cost < 1:  # a plain step pays for what a round does not
         most /= d.model.round_cost
-    if measured <= most * (1 + ROUNDING):
+    return most if measured > most * (1 + ROUNDING) else None
+
+
+def _impossible(d: Deployed) -> Told | None:
+    measured, kept, most = d.seen.measured, d.seen.kept, _beyond_tau(d)
+    if measured is None or kept is None or most is None:
         return None
     return Told(
         evidence=f"{times(measured)} measured at {kept.tau:.2f} tokens a round",
@@ -65,6 +76,7 @@ def _random(d: Deployed) -> Told | None:
 
 def _chunks(d: Deployed) -> Told | None:
     spec, kept = d.seen.spec, d.seen.kept
+    quoted = "itl-per-chunk" not in d.seen.traps
     if spec.itl_s and spec.tpot_s:
         per_chunk = spec.itl_s / spec.tpot_s
         if per_chunk < CHUNKS:
@@ -86,6 +98,7 @@ def _chunks(d: Deployed) -> Told | None:
         remedy="compare TPOT with TPOT; a stream's chunks are rounds, not tokens",
         found=spec.itl_s,
         limit=spec.tpot_s,
+        level="warning" if quoted or not spec.tpot_s else "note",  # a file has both, by right
     )
 
 

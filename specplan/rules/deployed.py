@@ -10,6 +10,7 @@ from specplan.domain.observed import Observed
 from specplan.rules import Finding, Level, Rule
 
 TIE = 0.005  # speedups nearer to 1 than this, as measured, neither pay nor lose
+GAP = 0.25  # between prediction and what was seen, where no band is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,9 @@ class Predicted:
     use begins to lose or to pay; `pays_to` the last up to which it pays from batch 1 on.
     `plain_experts` and `round_experts` are shares of all experts read, 0 of a dense target.
     `alone_round_s` is the round with the drafter on one GPU, `drafter_exchange_s` what its passes
-    spend on all-reduces. Memory is of the fullest GPU; `spread_draft_bytes` on as many GPUs as the
-    target.
+    spend on all-reduces. `verify_s` is without the host's wait, `host_s`, and that for launches,
+    `eager_s`. `best_k` is of chains: 0 beside a tree, for nobody saw one. Memory is of the fullest
+    GPU; `spread_draft_bytes` on as many GPUs as the target.
     """
 
     k: int
@@ -39,6 +41,7 @@ class Predicted:
     plain_step_s: float
     round_s: float
     draft_s: float
+    verify_s: float
     host_s: float
     eager_s: float
     graph_rows: int | None
@@ -106,6 +109,42 @@ class Deployed:
         if self.seen.plain_step_s is not None:
             return self.seen.plain_step_s
         return self.model.plain_step_s if self.model else None
+
+    @property
+    def seen_over_predicted(self) -> float | None:
+        """Tokens a second seen over those predicted at the same batch; None where one of them is
+        not known, or the prediction is a bound.
+        """
+        model, seen = self.model, self.seen
+        if model is None or model.bound or not seen.rate or not seen.batch or seen.kept is None:
+            return None
+        return seen.rate / model.tokens_per_s
+
+    @property
+    def allowed(self) -> float:
+        """How far what is seen may be off before the prediction is of something else."""
+        return max(self.model.band or GAP, GAP) if self.model else GAP
+
+    @property
+    def unlike(self) -> bool:
+        """Whether what was seen is too far off for the prediction to speak of it."""
+        ratio = self.seen_over_predicted
+        return ratio is not None and abs(ratio - 1) > self.allowed
+
+    @property
+    def over_plain(self) -> float | None:
+        """The speedup, were plain steps as long as predicted and rounds as long as seen."""
+        model, rate = self.model, self.seen.rate
+        known = model is not None and self.seen_over_predicted is not None
+        return rate / model.plain_tokens_per_s if known and model and rate else None
+
+    @property
+    def unsure(self) -> bool:
+        """Whether what was seen contradicts the prediction of whether it pays."""
+        over, model = self.over_plain, self.model
+        if over is None or model is None or self.seen.measured is not None:
+            return False
+        return self.unlike and (over >= 1) != (model.speedup >= 1)
 
     @property
     def trained(self) -> float | None:

@@ -27,6 +27,12 @@ def broken(d: Deployed) -> bool:
     return bool(first and later) and first[0] >= LIVE_RATE and max(later) < DEAD_RATE
 
 
+def found_nothing(d: Deployed) -> bool:
+    """Whether a lookup hardly ever finds what comes next."""
+    kept = d.seen.kept
+    return d.seen.way in LOOKUPS and kept is not None and kept.tau < FEW_TOKENS
+
+
 def beyond_training(d: Deployed) -> bool:
     """Whether sequences are longer than the drafter was trained on."""
     context = d.seen.context
@@ -52,7 +58,8 @@ def _broken(d: Deployed) -> Told | None:
     if cost:
         consequence = f"a round costs {cost:.2f} plain steps for it: {times(kept.tau / cost)}"
     if not dead:
-        consequence = "all positions but the first are paid for and lost, whatever k is"
+        lost = len(kept.per_position) - 1
+        consequence = f"{lost} of {lost + 1} drafts are made, verified and lost in every round"
     return Told(
         evidence=evidence,
         consequence=consequence,
@@ -67,8 +74,7 @@ def _broken(d: Deployed) -> Told | None:
 
 
 def _no_repetition(d: Deployed) -> Told | None:
-    kept = d.seen.kept
-    few = kept is not None and kept.tau < FEW_TOKENS
+    kept, few = d.seen.kept, found_nothing(d)
     if d.seen.way not in LOOKUPS or not (few or d.loses):
         return None
     evidence = "nobody measured what it keeps" if kept is None else f"{kept.tau:.2f} tokens a round"
@@ -137,21 +143,26 @@ def _fell(d: Deployed) -> Told | None:
     now, before = d.seen.kept, d.seen.before
     if now is None or before is None:
         return None
-    if now.high is not None and before.low is not None:
-        fell = now.high < before.low
-    else:
-        fell = now.tau < before.tau * (1 - FALLEN)
-    if not fell:
+    tau, earlier, shared = now.tau, before.tau, ""
+    if now.k and before.k and now.k != before.k:
+        k = min(now.k, before.k)
+        cut, cut_before = now.at(k), before.at(k)
+        if cut is None or cut_before is None:
+            return None  # of different k, and nobody counted positions
+        tau, earlier, shared = cut, cut_before, f" at k = {k}, which both have"
+    sure = not shared and now.high is not None and before.low is not None
+    if (now.high or 0) >= (before.low or 0) if sure else tau >= earlier * (1 - FALLEN):
         return None
     return Told(
-        evidence=f"{before.tau:.2f} tokens a round before, {now.tau:.2f} now",
-        consequence=f"the same rounds yield {percent(1 - now.tau / before.tau)} fewer tokens",
+        evidence=f"{earlier:.2f} tokens a round before, {tau:.2f} now{shared}",
+        consequence=f"the same rounds yield {percent(1 - tau / earlier)} fewer tokens",
         remedy=(
             "compare versions, drafter and prompts of the two captures (specplan acceptance "
             "BEFORE NOW tests each position); go back to the version before if they are the same"
         ),
-        found=now.tau,
-        limit=before.tau,
+        found=tau,
+        limit=earlier,
+        level="error" if tau < earlier * (1 - FALLEN) else "warning",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent, times
 from specplan.rules.drafting import broken
 from specplan.units import people
@@ -31,7 +33,8 @@ def _at_load(d: Deployed) -> Told | None:
     if model.pays_to < 1 or batch <= model.pays_to:
         return None
     return Told(
-        evidence=f"batch {batch:,.0f}; k = {model.k} pays up to batch {model.pays_to:,}",
+        evidence=f"batch {batch:,.0f}; {'the tree' if d.seen.tree else f'k = {model.k}'} pays up "
+        f"to batch {model.pays_to:,}",
         consequence=f"{times(d.speedup or model.speedup)} here, and less with every sequence more",
         remedy=d.habits.told(d.habits.set_gate, n=model.pays_to),
         found=batch,
@@ -63,41 +66,49 @@ def _tree(d: Deployed) -> Told | None:
     batch = seen.batch or 1.0
     if not seen.tree or not (batch > 1 or d.loses):
         return None
-    nodes = seen.draft_tokens or seen.topk or 0
+    nodes = seen.draft_tokens
     chain = "a chain verifies k + 1 tokens a sequence"
     if seen.k:
-        chain = f"a chain of {seen.k} verifies {seen.k + 1:,} a sequence, {nodes} here"
-    if model and model.chain_round_s:
-        chain += f": rounds of {people(model.chain_round_s, 's')}, not {people(model.round_s, 's')}"
+        chain = f"a chain of {seen.k} verifies {seen.k + 1:,} a sequence"
+        chain += f", {nodes} here" if nodes else ""
+    if model and model.chain_round_s and seen.kept:
+        least = seen.kept.tau * model.chain_round_s / model.round_s
+        chain += (
+            f": rounds of {people(model.chain_round_s, 's')}, not {people(model.round_s, 's')}, "
+            f"so it is faster from {least:.2f} tokens a round on"
+        )
+    size = f" of {nodes} tokens x batch {batch:,.0f} = {nodes * batch:,.0f} rows" if nodes else ""
     return Told(
-        evidence=f"a tree (topk {seen.topk}) of {nodes} tokens x batch {batch:,.0f} = "
-        f"{nodes * batch:,.0f} rows a pass",
+        evidence=f"a tree (topk {seen.topk}){size or f', batch {batch:,.0f}'}"
+        + (" a pass" if nodes else ""),
         consequence=chain,
         remedy=d.habits.set_chain + "; trees pay at batch 1, where rows are free",
-        found=nodes * batch,
+        found=nodes * batch if nodes else None,
         level="error" if d.loses else "warning",
     )
 
 
 def _graphs(d: Deployed) -> Told | None:
     seen, model, width = d.seen, d.model, d.seen.verified
-    in_rows = d.habits.graphs_in == "rows" or seen.graphs is None
+    in_rows = d.habits.graphs_in == "rows" or seen.graphs == 0
     if seen.batch is None or (in_rows and width is None):
         return None
-    most = seen.graphs if seen.graphs is not None else model.graph_rows if model else None
+    most = seen.graphs
+    if most is None and in_rows and model:  # engines that count sequences widen them by themselves
+        most = model.graph_rows
     needed = seen.batch * (width or 1) if in_rows else seen.batch
     if most is None or needed <= most:
         return None
     slower = "every kernel of the pass is launched one by one"
     if model and model.eager_s:
         slower += f", {people(model.eager_s, 's')} a round"
-    what = f"{seen.batch:,.0f} sequences x {width} tokens = {needed:,.0f} rows"
+    what = f"{seen.batch:,.4g} sequences x {width} tokens = {needed:,.0f} rows"
     if not in_rows:
         what = f"{needed:,.0f} sequences"
     return Told(
-        evidence=f"{what} against CUDA graphs up to {most:,}",
+        evidence=f"{what} against CUDA graphs up to {most:,}" if most else "CUDA graphs are off",
         consequence=slower,
-        remedy=d.habits.told(d.habits.set_graphs, n=needed),
+        remedy=d.habits.told(d.habits.set_graphs, n=ceil(needed)) if most else "leave graphs on",
         found=needed,
         limit=float(most),
         level="error" if d.loses else "warning",

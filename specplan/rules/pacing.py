@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from specplan.rules.deployed import TIE, Deployed, DeploymentRule, Told, percent, times
-from specplan.rules.drafting import broken
+from specplan.rules.drafting import broken, found_nothing
 from specplan.units import people
 
 SMALL_STEP_S = 4e-3  # a plain step so short that launches and the host decide, not the weights
 REGRET = 0.03  # of the speedup, from which another k is worth a restart
 WASTE, LONG = 0.25, 4  # of the drafts kept, and the k from which so few say that it is too long
 DRAFTING = 0.5  # of a round
-GAP = 0.25  # between prediction and what was seen, where no band is known
 
 
 def _loses(d: Deployed) -> Told | None:
@@ -24,10 +23,12 @@ def _loses(d: Deployed) -> Told | None:
     else:
         evidence = f"measured {times(speedup)}"
     remedy = d.habits.off
-    if model and model.best_k and not broken(d) and seen.measured is None:
+    if seen.tree:
+        remedy = f"{d.habits.set_chain} and measure again, or {remedy}"
+    elif model and model.best_k and not broken(d) and seen.measured is None:
         better = d.habits.told(d.habits.set_k, k=model.best_k)
         remedy = f"{better} ({times(model.best_speedup)} predicted), or {remedy}"
-    unsure = seen.measured is None and model is not None and model.high >= 1
+    unsure = seen.measured is None and model is not None and (model.high >= 1 or d.unsure)
     return Told(
         evidence=evidence,
         consequence=f"{percent(1 - speedup)} fewer tokens a second ({times(speedup)})",
@@ -50,7 +51,7 @@ def _break_even(d: Deployed) -> Told | None:
     if seen.round_cost is not None and seen.round_s and seen.plain_step_s:
         round_words, plain_words = people(seen.round_s, "s"), people(seen.plain_step_s, "s")
         steps = f"a round takes {round_words}, a plain step {plain_words}: "
-    yields = f" and yields {kept.tau:.2f} tokens" if kept else ""
+    yields = f", which yields {kept.tau:.2f} tokens" if kept else ""
     if hopeless:
         consequence = (
             f"even a perfect drafter loses at k = {seen.k}: {most} tokens are {times(most / cost)}"
@@ -85,7 +86,7 @@ def _too_long(d: Deployed) -> Told | None:
             f"k = {k} {times(model.speedup)}: {percent(model.regret)} lost"
         )
         remedy = d.habits.told(d.habits.set_k, k=model.best_k)
-    elif k >= LONG and used < WASTE:
+    elif k >= LONG and used < WASTE and not found_nothing(d):
         consequence = f"{k - kept.tau + 1:.1f} drafts a round are made, verified and thrown away"
         remedy = f"try {d.habits.told(d.habits.set_k, k=max(1, round(kept.tau)))} or less"
     else:
@@ -110,7 +111,7 @@ def _too_short(d: Deployed) -> Told | None:
     return Told(
         evidence=f"{kept.tau - 1:.2f} of {k} drafts are kept a round, {share}",
         consequence=f"k = {model.best_k} is predicted {times(model.best_speedup)}, "
-        f"k = {k} {times(model.speedup)}",
+        f"k = {k} {times(model.speedup)}, if drafts beyond {k} are kept as those before",
         remedy=d.habits.told(d.habits.set_k, k=model.best_k),
         found=float(k),
         limit=float(model.best_k),
@@ -150,31 +151,55 @@ def _dear(d: Deployed) -> Told | None:
     )
 
 
-def _gap(d: Deployed) -> Told | None:
-    seen, model = d.seen, d.model
-    if model is None or not seen.rate or seen.kept is None or not seen.batch or model.bound:
+def _slower(d: Deployed) -> Told | None:
+    ratio, model = d.seen_over_predicted, d.model
+    if ratio is None or model is None or ratio >= 1 - d.allowed:
         return None
-    ratio = seen.rate / model.tokens_per_s
-    allowed = max(model.band or GAP, GAP)
-    if ratio >= 1 - allowed:
-        return None
-    missing = (seen.round_s or 0.0) - model.round_s
-    below = seen.rate < model.plain_tokens_per_s
+    missing = (d.seen.round_s or 0.0) - model.round_s
     consequence = f"{people(missing, 's')} of each round are not decoding as modelled"
-    if below:
-        consequence += f"; plain decoding is predicted {model.plain_tokens_per_s:,.0f} tok/s"
+    plain_s, first = d.seen.plain_step_s, ""
+    if plain_s is not None:
+        plain, modelled = people(plain_s, "s"), people(model.plain_step_s, "s")
+        consequence += f"; a plain step took {plain}, {modelled} predicted"
+    else:
+        first = "measure a run without speculation (--plain-tokens-per-s), and "
+    if plain_s is None and d.over_plain is not None and d.over_plain < 1:
+        consequence += (
+            f"; plain decoding is predicted {model.plain_tokens_per_s:,.0f} tok/s: this is "
+            f"{times(d.over_plain)} of it, unless that is slower too"
+        )
     return Told(
-        evidence=f"{seen.rate:,.0f} tok/s seen, {model.tokens_per_s:,.0f} predicted at the same "
-        "batch, k and acceptance",
+        evidence=_held_against(d),
         consequence=consequence,
         remedy=(
-            "look for prompts running in between (chunked prefill), host work, eager launches, "
-            "an idle batch; measure a run without speculation (--plain-tokens-per-s) and "
-            "calibrate"
+            f"{first}look for prompts in between (chunked prefill), host work, eager launches, "
+            "idle batches; specplan calibrate fits what stays"
         ),
         found=ratio,
-        limit=1 - allowed,
+        limit=1 - d.allowed,
     )
+
+
+def _faster(d: Deployed) -> Told | None:
+    ratio, model = d.seen_over_predicted, d.model
+    if ratio is None or model is None or ratio <= 1 + d.allowed:
+        return None
+    return Told(
+        evidence=_held_against(d),
+        consequence=f"a round takes {people(d.seen.round_s or 0.0, 's')}, "
+        f"{people(model.round_s, 's')} predicted: what is predicted is not what runs",
+        remedy=(
+            "check what the prediction rests on: dtype, number of GPUs, batch, context (-c), "
+            "and whether a cached prefix is shared; if all hold, specplan calibrate fits it"
+        ),
+        found=ratio,
+        limit=1 + d.allowed,
+    )
+
+
+def _held_against(d: Deployed) -> str:
+    seen, model = d.seen.rate or 0.0, d.model.tokens_per_s if d.model else 0.0
+    return f"{seen:,.0f} tok/s seen, {model:,.0f} predicted at the same batch, k and acceptance"
 
 
 PACING_RULES = (
@@ -239,6 +264,15 @@ PACING_RULES = (
         what="Tokens a second seen against those predicted at the same batch, k and acceptance.",
         why="What is missing is time that the engine does not spend on rounds as modelled.",
         remedy="Look for prefill, host time, eager launches or idle batches, and calibrate.",
-        look=_gap,
+        look=_slower,
+    ),
+    DeploymentRule(
+        id="SD008",
+        level="note",
+        title="faster than predicted",
+        what="Tokens a second seen above those predicted, by more than predictions scatter.",
+        why="Something else runs than what the answer rests on: its best k is of that.",
+        remedy="Check dtype, GPUs, batch and context; calibrate where they hold.",
+        look=_faster,
     ),
 )

@@ -48,7 +48,7 @@ SD001 error, speculation loses: 40.6 tok/s with, 57 without. 29 % fewer tokens a
     second (0.71x). Do: start it without --speculative-config.
 
 SD002 error, a round costs more than it yields: a round takes 46.1 ms, a plain
-    step 17.5 ms: 2.63 plain steps a round and yields 1.87 tokens. Even a
+    step 17.5 ms: 2.63 plain steps a round, which yields 1.87 tokens. Even a
     perfect drafter loses at k = 1: 2 tokens are 0.76x. Do: more acceptance
     cannot help: find what a round adds (graph mode, host, launches, wide
     verification), or start it without --speculative-config.

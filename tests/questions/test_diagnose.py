@@ -110,8 +110,9 @@ def test_a_schedule_covers_every_batch_and_loses_little(alpha, context, target):
         acceptance=alpha,
     )
     weighed = weigh(Point(scene.setups[0], context, 1, scene.acceptance[0]), tuple(range(9)))
-    ranges = schedule(weighed)
+    ranges, lost = schedule(weighed)
     largest = int(weighed.bill.largest)
+    assert lost in {0.02, 0.05, 0.1}
     assert ranges[0].first_batch == 1
     assert ranges[-1].last_batch == largest
     for before, after in pairwise(ranges):
@@ -122,7 +123,7 @@ def test_a_schedule_covers_every_batch_and_loses_little(alpha, context, target):
             timing = time_rounds(scene.setups[0], (context,), (batch,), weighed.k)
             speedups = (weighed.tokens * timing.gain[0, 0]).tolist()
             kept = speedups[weighed.k.index(one.k)]
-            assert kept >= 0.98 * max(speedups) - 1e-9
+            assert kept >= (1 - lost) * max(speedups) - 1e-9
             assert kept >= 1 - 1e-6
 
 
@@ -153,9 +154,10 @@ def test_a_capture_tells_of_its_deployment():
     assert said.startswith("server.log says target llama-3.1-8b, hardware h100-sxm, draft eagle3-")
     value = answer.value
     assert value.seen_tokens_per_s == 2000.0
-    assert value.gap == pytest.approx(2000.0 / value.predicted_tokens_per_s - 1)
-    assert value.gap_s == pytest.approx(2.35 * 16 / 2000 - 16 * 2.35 / value.predicted_tokens_per_s)
-    (low, slow), (high, fast) = value.predicted_at_batches
+    gap, predicted = value.gap, value.predicted_tokens_per_s
+    assert gap.relative == pytest.approx(2000.0 / predicted - 1)
+    assert gap.missing_s == pytest.approx(2.35 * 16 / 2000 - 16 * 2.35 / predicted)
+    (low, slow), (high, fast) = gap.at_batches
     assert (low, high) == (3.0, 24.0)
     assert slow < value.predicted_tokens_per_s < fast
     assert value.speedup_low == pytest.approx(value.speedup * 2.3 / 2.35)
@@ -166,7 +168,7 @@ def test_flags_stand_above_a_capture():
     value = answer.value
     assert (value.batch, value.k, value.engine) == (2, 5, "sglang")
     assert value.tau == pytest.approx(sum(0.8**n for n in range(6)))
-    assert value.predicted_at_batches == ()
+    assert value.gap.at_batches == ()
 
 
 def test_names_that_no_card_has_are_said_and_nothing_is_predicted():
@@ -199,8 +201,8 @@ def test_an_old_version_of_a_log_takes_the_newest_habits():
         specplan.diagnose(ran(), engine="vllm@0.5")
 
 
-def test_short_drafts_are_no_rates_of_positions():
-    answer = specplan.diagnose(ran(traps=("short-drafts",)))
+def test_a_capture_without_positions_is_its_length_at_k():
+    answer = specplan.diagnose(ran(per_position=(), alpha=0.64))
     assert answer.inputs["acceptance"].value == "length:2.35@3"
 
 
@@ -217,11 +219,11 @@ def test_two_captures_are_before_and_now():
 def test_a_gap_has_its_prompts():
     value = specplan.diagnose(ran(), isl=4000, osl=500).value
     assert value.context == 4500  # the end, which the drafter has to reach
-    assert value.gap_prefill_s > 0
+    assert value.gap.prompts_s > 0
     # by hand: for every 500 tokens of a sequence a prompt of 4,000, in rounds of 2.35 tokens
-    per_request = value.gap_prefill_s * 500 / 2.35 / 16
+    per_request = value.gap.prompts_s * 500 / 2.35 / 16
     assert 0.02 < per_request < 0.5
-    assert specplan.diagnose(ran()).value.gap_prefill_s is None
+    assert specplan.diagnose(ran()).value.gap.prompts_s is None
 
 
 def test_measured_figures_stand_above_predicted_ones():

@@ -8,6 +8,7 @@ import pytest
 
 from specplan.domain.habits import Habits
 from specplan.domain.observed import Kept, Observed, Pace, Tier
+from specplan.rules.counting import incomparable
 from specplan.rules.deployed import Deployed, Predicted
 from specplan.rules.deployments import DEPLOYMENT_RULES, symptoms
 from specplan.rules.registry import RULES
@@ -47,6 +48,7 @@ MODEL = Predicted(
     plain_step_s=0.008,
     round_s=0.013,
     draft_s=0.003,
+    verify_s=0.01,
     host_s=0.0,
     eager_s=0.0,
     graph_rows=512,
@@ -85,7 +87,7 @@ FOUND = {
         {"spec": Pace(tokens_per_s=500.0)},
         None,
         "error",
-        "a round takes 41.6 ms, a plain step 8 ms: 5.20 plain steps a round and yields 2.60 "
+        "a round takes 41.6 ms, a plain step 8 ms: 5.20 plain steps a round, which yields 2.60 "
         "tokens; even a perfect drafter loses at k = 3: 4 tokens are 0.77x",
     ),
     "SD003": (
@@ -107,6 +109,13 @@ FOUND = {
         {},
         "warning",
         "1,100 tok/s seen, 1,600 predicted at the same batch, k and acceptance; 5.91 ms of each",
+    ),
+    "SD008": (
+        {"spec": Pace(tokens_per_s=2400.0)},
+        {},
+        "note",
+        "2,400 tok/s seen, 1,600 predicted at the same batch, k and acceptance; a round takes "
+        "8.67 ms, 13 ms predicted",
     ),
     "SD011": (
         {"kept": Kept(tau=1.02), "spec": Pace(), "plain": Pace()},
@@ -157,7 +166,8 @@ FOUND = {
         {"chain_round_s": 0.01},
         "warning",
         "a tree (topk 4) of 16 tokens x batch 8 = 128 rows a pass; a chain of 3 verifies 4 a "
-        "sequence, 16 here: rounds of 10 ms, not 13 ms",
+        "sequence, 16 here: rounds of 10 ms, not 13 ms, so it is faster from 2.00 tokens a round "
+        "on",
     ),
     "SD024": (
         {"graphs": 16},
@@ -321,3 +331,78 @@ def test_a_chain_yields_no_more_than_its_alpha_allows():
     nothing = {"spec": Pace(), "plain": Pace()}
     assert "2.86 at most" in told({"kept": kept, **nothing})["SD046"].message
     assert "SD046" not in told({"kept": kept, "topk": 8, "draft_tokens": 32, **nothing})
+
+
+def test_acceptance_falls_at_a_k_that_both_captures_have():
+    before = Kept(tau=3.1, k=5, per_position=(0.8, 0.55, 0.35, 0.25, 0.15))
+    now = Kept(tau=2.6, k=3, low=2.5, high=2.7, per_position=(0.75, 0.5, 0.35))
+    same = told({"kept": now, "before": before})  # 1 + .8 + .55 + .35 = 2.7: within 5 %
+    assert "SD015" not in same
+    fell = told({"kept": now, "before": Kept(tau=3.6, k=5, per_position=(0.9, 0.7, 0.5, 0.3, 0.2))})
+    assert "3.10 tokens a round before, 2.60 now at k = 3, which both have" in fell["SD015"].message
+    assert "SD015" not in told({"kept": now, "before": Kept(tau=3.6, k=5)})
+
+
+def test_a_small_fall_beyond_all_scatter_is_a_warning():
+    before = Kept(tau=2.66, k=3, low=2.65, high=2.67)
+    found = told({"kept": Kept(tau=2.6, k=3, low=2.59, high=2.61), "before": before})
+    assert found["SD015"].level == "warning"
+
+
+def test_what_was_seen_may_contradict_the_prediction_that_it_pays():
+    nothing = {"plain": Pace(), "spec": Pace(tokens_per_s=900.0)}  # 1,000 without, as predicted
+    unsure = Deployed(seen=replace(SOUND, **nothing), habits=HABITS, model=MODEL)
+    assert unsure.unsure
+    assert unsure.over_plain == pytest.approx(0.9)
+    message = told(nothing, {})["SD007"].message
+    assert "plain decoding is predicted 1,000 tok/s: this is 0.90x of it, unless that" in message
+    assert "measure a run without" in told(nothing, {})["SD007"].told.remedy
+    measured = Deployed(
+        seen=replace(SOUND, spec=Pace(tokens_per_s=900.0)), habits=HABITS, model=MODEL
+    )
+    assert not measured.unsure
+    assert (
+        "a plain step took 8 ms, 8 ms"
+        in told({"spec": Pace(tokens_per_s=900.0)}, {})["SD007"].message
+    )
+
+
+def test_a_bound_and_a_batch_that_nobody_said_have_no_gap():
+    slow = {"spec": Pace(tokens_per_s=400.0)}
+    assert "SD007" in told(slow, {})
+    assert "SD007" not in told(slow, {"bound": True})
+    assert "SD007" not in told({**slow, "batch": None}, {})
+
+
+def test_graphs_of_an_engine_that_counts_sequences_are_as_wide_as_its_rounds():
+    counts = replace(HABITS, graphs_in="sequences", set_graphs="up to %(n)d")
+    wide = replace(SOUND, batch=300.0, plain=Pace(), spec=Pace())
+    silent = {one.rule for one in symptoms(Deployed(seen=wide, habits=counts, model=MODEL))}
+    assert "SD024" not in silent
+    few = replace(wide, graphs=256, batch=300.4)
+    (found,) = (s for s in symptoms(Deployed(seen=few, habits=counts)) if s.rule == "SD024")
+    assert found.told.remedy == "up to 301"
+
+
+def test_graphs_that_are_off():
+    found = told({"graphs": 0})["SD024"]
+    assert "CUDA graphs are off" in found.message
+
+
+def test_a_lookup_that_finds_nothing_is_not_to_be_shortened():
+    nothing = {"spec": Pace(), "plain": Pace()}
+    found = told({"way": "ngram", "k": 5, "kept": Kept(tau=1.1), **nothing})
+    assert "SD012" in found
+    assert "SD003" not in found
+
+
+def test_both_times_of_a_file_are_a_note_and_those_of_a_flag_a_warning():
+    both = {"spec": Pace(itl_s=0.03, tpot_s=0.01), "plain": Pace()}
+    assert told(both)["SD044"].level == "warning"
+    assert told({**both, "traps": ("itl-per-chunk",)})["SD044"].level == "note"
+
+
+@pytest.mark.parametrize("seen", [{"speedup": 3.0}, {"plain_eager": True}])
+def test_speedups_of_runs_that_cannot_be_compared(seen):
+    assert incomparable(Deployed(seen=replace(SOUND, **seen), habits=HABITS))
+    assert not incomparable(Deployed(seen=SOUND, habits=HABITS))
