@@ -11,6 +11,7 @@ from os import PathLike
 
 from specplan.catalogue.store import Catalogue
 from specplan.cli.captures import Held, Moved
+from specplan.cli.figures import FIGURES, Figures
 from specplan.cli.mixes import flag_of
 from specplan.cli.planned import Given, PlanRead, planned
 from specplan.cli.ran import (
@@ -24,7 +25,7 @@ from specplan.cli.ran import (
     typed_k,
 )
 from specplan.cli.scenario import NEEDED, build, loaded, texts_of
-from specplan.cli.seen import FIGURES, Figures, Point, observed
+from specplan.cli.seen import Point, observed
 from specplan.cli.sources import Files, sorted_out
 from specplan.cli.told import Told, acceptance_of, k_of, told_by
 from specplan.dialects.habits import habits_of

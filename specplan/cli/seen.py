@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
+from specplan.cli.figures import Figures
+from specplan.cli.grammar import LARGEST_K
 from specplan.cli.mixes import flag_of
 from specplan.cli.planned import planned
 from specplan.cli.ran import counted_in, k_said
 from specplan.cli.told import k_of, way_of
-from specplan.cli.values import duration
 from specplan.domain.acceptance import Acceptance, Alpha, Conditional, Unconditional
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Capture
 from specplan.domain.habits import Habits
 from specplan.domain.heads import WAYS
-from specplan.domain.observed import LOOKUPS, Kept, Observed, Pace, Tier
-from specplan.domain.scenario import Input, Scenario
+from specplan.domain.observed import LOOKUPS, Kept, Load, Observed, Pace, Tier
+from specplan.domain.scenario import Scenario
 from specplan.errors import UsageError, Where, placed
 from specplan.physics.survival import survival, tokens_of
-from specplan.units import parse_axis
 from specplan.visible import visible
 
 if TYPE_CHECKING:
@@ -33,69 +32,6 @@ if TYPE_CHECKING:
 
 UNKNOWN = Alpha(0.0)  # stands for a curve, which is not looked up
 NORMAL = 1.96  # standard deviations on either side of 95 %
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """Flags about what was measured and how the engine was set; times in seconds."""
-
-    seen_tokens_per_s: float | None = None
-    seen_tpot: float | None = None
-    seen_itl: float | None = None
-    seen_ttft: float | None = None
-    seen_speedup: float | None = None
-    plain_tokens_per_s: float | None = None
-    plain_tpot: float | None = None
-    plain_ttft: float | None = None
-    plain_eager: bool = False
-    before: str | None = None
-    topk: int | None = None
-    draft_tokens: int | None = None
-    max_batch: int | None = None
-    graphs_up_to: int | None = None
-    schedule: str | None = None
-    dataset: str | None = None
-    same_prompt: bool = False
-    trained_context: float | None = None
-    modules: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses what cannot have been measured."""
-        for each in fields(self):
-            value = getattr(self, each.name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if number and not (math.isfinite(value) and value > 0):
-                raise UsageError(f"{value:g} is not above 0", where=Where(flag_of(each.name)))
-
-    @classmethod
-    def read(cls, values: Mapping[str, object]) -> Figures:
-        """From Python: numbers in SI, or texts as they are typed."""
-        return cls(**{name: _figure(name, value) for name, value in values.items()})  # type: ignore[arg-type]
-
-    def inputs(self) -> dict[str, Input]:
-        """Those that were given."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {
-            name: Input(value=value, origin="flag")
-            for name, value in given.items()
-            if value is not None and value is not False
-        }
-
-
-FIGURES = tuple(each.name for each in fields(Figures))
-_TIMES = ("_tpot", "_itl", "_ttft")
-_WORDS = ("before", "schedule", "dataset")
-
-
-def _figure(name: str, value: object) -> object:
-    """One of them as its option reads it."""
-    if not isinstance(value, str) or name in _WORDS:
-        return value
-    if name.endswith(_TIMES):
-        return duration(flag_of(name))(value)
-    with placed(Where(flag_of(name))):
-        (number,) = parse_axis(value, tokens=name == "trained_context")
-        return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +57,7 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     batch = seen_batch.mean if seen_batch else _said(asked, "batch", grammar.batches)
     drafts = setup.draft.model.drafts if setup and setup.draft.model else None
     graphs = figures.graphs_up_to or _graphs(told)
+    tree = _tree(figures, told, point.k)
     return Observed(
         engine=point.engine,
         version=point.version,
@@ -132,6 +69,7 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         planned=_planned(asked, point, context or 0.0),
         batch_low=seen_batch.low if seen_batch else None,
         batch_high=seen_batch.high if seen_batch else None,
+        loads=_loads(capture) if seen_batch and not given(figures) else (),
         waiting=capture.waiting.mean if capture and capture.waiting else None,
         context=context,
         spec=_pace(capture, figures),
@@ -142,8 +80,8 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         ),
         plain_eager=figures.plain_eager,
         speedup=figures.seen_speedup,
-        topk=figures.topk or _int(told, "topk"),
-        draft_tokens=figures.draft_tokens or _int(told, "draft_tokens"),
+        topk=tree[0],
+        draft_tokens=tree[1],
         max_batch=figures.max_batch or _int(told, "max_batch"),
         graphs=graphs,
         graph_rows=graphs if point.habits.graphs_in == "rows" or graphs == 0 else None,
@@ -159,14 +97,25 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     )
 
 
+def given(figures: Figures) -> bool:
+    """Whether flags say how fast the run with speculation was."""
+    return figures.seen_tokens_per_s is not None or figures.seen_tpot is not None
+
+
+def _loads(capture: Capture | None) -> tuple[Load, ...]:
+    """Each range of batches that the capture tells apart."""
+    loads = capture.loads if capture else ()
+    return tuple(Load(one.batch, one.tokens_per_round, one.tokens_per_s) for one in loads)
+
+
 def _pace(capture: Capture | None, figures: Figures) -> Pace:
     """The run with speculation."""
     told = capture.told if capture else {}
     rate = capture.tokens_per_s.mean if capture and capture.tokens_per_s else None
-    given = figures.seen_tokens_per_s is not None or figures.seen_tpot is not None
+    typed = given(figures)
     return Pace(
-        tokens_per_s=figures.seen_tokens_per_s if given else rate,
-        tpot_s=figures.seen_tpot if given else _seconds(told, "mean_tpot_ms"),
+        tokens_per_s=figures.seen_tokens_per_s if typed else rate,
+        tpot_s=figures.seen_tpot if typed else _seconds(told, "mean_tpot_ms"),
         itl_s=figures.seen_itl or _seconds(told, "mean_itl_ms"),
         ttft_s=figures.seen_ttft or _seconds(told, "mean_ttft_ms"),
     )
@@ -253,7 +202,7 @@ def tiers(text: str) -> tuple[Tier, ...]:
         found = tuple(Tier(int(first), int(last), int(k)) for first, last, k in rows)
     except (ValueError, TypeError):
         raise wrong from None
-    if any(not 1 <= tier.first <= tier.last or tier.k < 0 for tier in found):
+    if any(not 1 <= tier.first <= tier.last or not 0 <= tier.k <= LARGEST_K for tier in found):
         raise wrong
     return found
 
@@ -289,6 +238,27 @@ def _whole(asked: Asked, name: str) -> int | None:
 def _int(told: Mapping[str, Scalar], name: str) -> int | None:
     value = told.get(name)
     return int(value) if isinstance(value, int | float) and value >= 1 else None
+
+
+def _tree(
+    figures: Figures, told: Mapping[str, Scalar], k: int | None
+) -> tuple[int | None, int | None]:
+    """Children of a node, and tokens verified; refuses half of a tree."""
+    topk = figures.topk or _int(told, "topk")
+    nodes = figures.draft_tokens or _int(told, "draft_tokens")
+    if figures.topk and figures.topk > 1 and nodes is None:
+        raise UsageError(
+            "how many tokens does the tree verify?",
+            where=Where("--draft-tokens"),
+            expected="the number with the root, such as 16",
+        )
+    if figures.draft_tokens and topk is None and k and figures.draft_tokens != k + 1:
+        raise UsageError(
+            f"{figures.draft_tokens} tokens of k = {k} are a tree: how many children has a node?",
+            where=Where("--topk"),
+            expected=f"a number above 1; a chain verifies {k + 1}",
+        )
+    return topk, nodes
 
 
 def _graphs(told: Mapping[str, Scalar]) -> int | None:

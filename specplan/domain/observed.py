@@ -13,6 +13,14 @@ LOOKUPS = frozenset({"ngram", "suffix", "lookahead"})
 """Ways to draft that find text again and have no model that could be broken."""
 
 
+class Load(NamedTuple):
+    """What was seen around one batch: tokens a round and tokens a second, None where unknown."""
+
+    batch: float
+    tau: float
+    tokens_per_s: float | None
+
+
 class Tier(NamedTuple):
     """Batches first..last of a schedule by load, and the draft length that they run."""
 
@@ -78,6 +86,7 @@ class Observed:
     batch: float | None = None
     batch_low: float | None = None
     batch_high: float | None = None
+    loads: tuple[Load, ...] = ()
     waiting: float | None = None
     context: float | None = None
     spec: Pace = field(default_factory=Pace)

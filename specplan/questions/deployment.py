@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from specplan.domain.observed import Observed
+from specplan.domain.observed import Load, Observed
 from specplan.domain.scenario import Setup
 from specplan.physics.choose import BATCH_LIMIT, TIE, Crossed, Crossing, crossings, scan_batches
 from specplan.physics.drafting import passes_of
@@ -29,14 +29,14 @@ MOST_RANGES = 4  # of batches that a page tells; a wider hysteresis makes fewer
 @dataclass(frozen=True, slots=True)
 class Priced:
     """A deployment's point: its candidates weighed, the index of the best, its memory, what the
-    rules go by, and tokens a second at the least and the largest batch seen, where it varied.
+    rules go by, and tokens a second predicted at each load that was seen.
     """
 
     weighed: Weighed
     best: int
     memory: MemoryBill
     predicted: Predicted
-    ends: tuple[tuple[float, float], ...] = ()
+    loads: tuple[Load, ...] = ()
 
 
 def priced(point: Point, seen: Observed, candidates: Sequence[int]) -> Priced:
@@ -54,8 +54,8 @@ def priced(point: Point, seen: Observed, candidates: Sequence[int]) -> Priced:
     timing = _used(weighed.point, seen, k)
     best = weighed.k.index(0) if seen.tree else weighed.best()
     predicted = _predicted(weighed, timing, seen, memory, best)
-    ends = tuple(_ends(weighed.point, seen, predicted))
-    return Priced(weighed, best, memory, predicted, ends)
+    loads = tuple(_at_loads(weighed.point, seen, predicted))
+    return Priced(weighed, best, memory, predicted, loads)
 
 
 def _captured(setup: Setup, seen: Observed) -> Setup:
@@ -65,14 +65,18 @@ def _captured(setup: Setup, seen: Observed) -> Setup:
     return replace(setup, release=replace(setup.release, graphs=seen.graph_rows))
 
 
-def _ends(point: Point, seen: Observed, predicted: Predicted) -> Iterator[tuple[float, float]]:
-    low, high = seen.batch_low, seen.batch_high
-    if low is None or high is None or not 1 <= low < high:
-        return
+def _at_loads(point: Point, seen: Observed, predicted: Predicted) -> Iterator[Load]:
+    """Tokens a second predicted at each load that was seen, of its own tokens a round, or at the
+    least and the largest batch.
+    """
     tau = predicted.tokens_per_s * predicted.round_s / predicted.batch
-    for batch in (low, high):
-        timing = _used(replace(point, batch=batch), seen, predicted.k)
-        yield batch, batch * tau / timing.round_s.item()
+    loads, low, high = seen.loads, seen.batch_low, seen.batch_high
+    if not loads and low is not None and high is not None and low < high:
+        loads = (Load(low, tau, None), Load(high, tau, None))
+    for load in loads:
+        if load.batch >= 1 and len(loads) > 1:
+            timing = _used(replace(point, batch=load.batch), seen, predicted.k)
+            yield load._replace(tokens_per_s=load.batch * load.tau / timing.round_s.item())
 
 
 def schedule(w: Weighed) -> tuple[tuple[Range, ...], float]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from specplan.dialects.habits import habits_of
 from specplan.domain.answer import Answer, Basis, Column, Scalar, table_of
+from specplan.domain.drafter import Drafter
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Input, Scenario
-from specplan.errors import UsageError
+from specplan.errors import UsageError, Where
+from specplan.physics.round import LONGEST
 from specplan.questions import diagnose_view as view
 from specplan.questions.bills import MemoryBill
 from specplan.questions.common import basis_of, one_setup, refuse_mix
@@ -116,9 +118,14 @@ def diagnose(
         view=view.shown(value, told, scenario),
         basis=basis_of(scenario) if scenario else Basis(kind="exact", says="as measured"),
         inputs={**(scenario.inputs if scenario else {}), **(inputs or {})},
-        notes=(*(scenario.notes if scenario else ()), *notes),
+        notes=(*(scenario.notes if scenario else ()), *notes, *_clipped(seen, model)),
         ok=value.paying is not False,
     )
+
+
+def _clipped(seen: Observed, model: Priced | None) -> Iterator[str]:
+    if model and seen.tree and (seen.verified or 0) > LONGEST + 1:
+        yield f"a tree of {seen.verified} tokens is priced as one of {LONGEST + 1}"
 
 
 def _nothing(files: Sequence[str]) -> UsageError:
@@ -138,8 +145,27 @@ def _priced(scenario: Scenario, seen: Observed) -> Priced:
     setup = one_setup(scenario, "diagnose")
     (context,), (batch,), (acceptance,) = scenario.context, scenario.batch, scenario.acceptance
     batch = max(seen.batch, 1.0) if seen.batch is not None else batch
+    _refuse_undrafted(setup.draft, seen.k or 1)
     point = Point(setup, context, batch, acceptance, scenario.growth)
     return priced(point, seen, range(scenario.k_max + 1))
+
+
+def _refuse_undrafted(draft: Drafter, k: int) -> None:
+    """Refuses a k in use that the drafter cannot have proposed."""
+    most = draft.max_k
+    if most is None or k <= most:
+        return
+    if not most:
+        raise UsageError(
+            f"{draft.label} drafts nothing: there is no speculation to diagnose",
+            where=Where("--draft"),
+            expected="the drafter in use",
+        )
+    raise UsageError(
+        f"draft {draft.label} cannot propose k = {k}",
+        where=Where("--k"),
+        expected=f"at most {most}",
+    )
 
 
 def _value(
@@ -187,7 +213,7 @@ def _value(
         plain_tokens_per_s=seen.plain_rate,
         predicted_plain_tokens_per_s=found.plain_tokens_per_s if found else None,
         round_times=round_times(d),
-        gap=gap_of(d, scenario, model.ends) if model and scenario else None,
+        gap=gap_of(d, scenario, model.loads) if model and scenario else None,
         pays_to=found.pays_to if found else None,
         pays_from=found.pays_from if found and found.pays_to < found.batch else None,
         loads=loads,

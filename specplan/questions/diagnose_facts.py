@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from specplan.questions.common import percent, times
 from specplan.questions.memory_view import drafter_words, sequences_words
+from specplan.rules.deployed import short
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -44,16 +45,21 @@ def _scatter(value: Diagnosis) -> Iterator[Line]:
 
 
 def _rates(value: Diagnosis) -> Iterator[Line]:
-    gap = "" if value.gap is None else f", {value.gap.relative:+.0%}"
+    gap = "" if value.gap is None else f", {_off(value.gap.relative)}"
     for label, seen, predicted, more in (
         ("with", value.seen_tokens_per_s, value.predicted_tokens_per_s, gap),
         ("without", value.plain_tokens_per_s, value.predicted_plain_tokens_per_s, ""),
     ):
         if seen is not None and predicted is not None:
-            yield label, f"{seen:,.4g} tok/s seen, {predicted:,.4g} predicted{more}"
-        elif seen is not None or predicted is not None:
-            how = "predicted" if seen is None else "seen"
-            yield label, f"{(predicted if seen is None else seen):,.4g} tok/s {how}"
+            yield label, f"{short(seen)} tok/s seen, {short(predicted)} predicted{more}"
+        elif seen is not None:
+            yield label, f"{short(seen)} tok/s seen"
+        elif predicted is not None:
+            yield label, f"{short(predicted)} tok/s predicted"
+
+
+def _off(relative: float) -> str:
+    return f"{100 * relative:+.0f} %"
 
 
 def _round(each: RoundTimes) -> Iterator[Line]:
@@ -93,9 +99,13 @@ def _gap(gap: Gap) -> Iterator[Line]:
                 f"{times(gap.speedup_as_slow)} if off as much"
             ),
         )
-    if gap.at_batches:
-        (low, least), (high, most) = gap.at_batches
-        yield "", f"batch {low:,.4g}-{high:,.4g} seen: {least:,.4g} to {most:,.4g} tok/s predicted"
+    for load in gap.at_loads[:MOST_LOADS]:
+        seen, predicted = load.seen_tokens_per_s, load.predicted_tokens_per_s
+        words = f"{short(predicted)} tok/s predicted"
+        if seen is not None:
+            off = _off(seen / predicted - 1)
+            words = f"{short(seen)} tok/s seen, {short(predicted)} predicted, {off}"
+        yield "", f"batch {short(load.batch, 3)}: {words}"
 
 
 def _tokens(value: Diagnosis) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from specplan.domain.answer import Facts, Lines, Section, View
 from specplan.questions.common import dtype_words, times
 from specplan.questions.diagnose_facts import facts
-from specplan.rules.deployed import TIE
+from specplan.rules.deployed import TIE, short
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def verdict(value: Diagnosis, told: Sequence[Symptom]) -> str:
     best = value.best_speedup
     if value.paying is None or value.best_k is None or best is None or value.k == value.best_k:
         return said
+    if value.memory is not None and value.memory.shortfall_bytes:
+        return said
     if value.best_k == 0:
         return f"{said}; no k pays here"
     would = "is predicted" if value.paying else "would be"
@@ -61,9 +63,9 @@ def _verdict(value: Diagnosis, rules: set[str]) -> str:
         return "Speculation loses now" if value.paying is False else unknown
     if value.paying is None:
         return f"{unknown}: {_doubt(value, value.speedup, rules)}"
-    if value.memory is not None and value.memory.shortfall_bytes:
+    if value.memory is not None and value.batch is not None and value.memory.shortfall_bytes:
         verb = "pay" if value.paying else "lose"
-        return f"Batch {value.batch:,.4g} does not fit; it would {verb}: {times(value.speedup)}"
+        return f"Batch {short(value.batch)} does not fit; it would {verb}: {times(value.speedup)}"
     if value.by == "measured" and abs(value.speedup - 1) <= TIE:
         return f"Speculation gains nothing now: {times(value.speedup)} measured"
     how = " measured" if value.by == "measured" else _span(value)
@@ -100,7 +102,7 @@ def _caption(value: Diagnosis, scenario: Scenario | None) -> Iterator[str]:
         at += [f"a tree {value.k} deep of {value.tree_tokens} tokens"]
     else:
         at += [f"k = {value.k}"] if value.k is not None else []
-    at += [f"batch {value.batch:,.3g}"] if value.batch is not None else []
+    at += [f"batch {short(value.batch, 3)}"] if value.batch is not None else []
     at += [f"context {people(value.context, 'tokens')}"] if value.context is not None else []
     yield ", ".join(at)
 

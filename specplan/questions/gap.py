@@ -7,8 +7,10 @@ both ends are told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from specplan.domain.observed import Load
 from specplan.domain.scenario import Scenario
 from specplan.physics.prefill import prefill
 from specplan.rules.deployed import Deployed
@@ -30,6 +32,15 @@ class RoundTimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AtLoad:
+    """Tokens a second around one batch, seen where that was told, and predicted."""
+
+    batch: float
+    seen_tokens_per_s: float | None
+    predicted_tokens_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """`relative` is seen over predicted tokens a second, minus one; `unlike` whether that is more
     than predictions scatter.
@@ -38,8 +49,7 @@ class Gap:
     lengths are known; `prompts_tokens_per_s` the prompt tokens a second that would explain all of
     it, None where a round is shorter than predicted; `plain_missing_s` what a plain step lacked,
     where one was measured. `speedup_as_predicted` takes plain steps as
-    predicted, `speedup_as_slow` adds to each what a round lacks. `at_batches` are tokens a second
-    predicted at the least and the largest batch seen.
+    predicted, `speedup_as_slow` adds to each what a round lacks. `at_loads` is where it lies.
     """
 
     relative: float
@@ -50,7 +60,7 @@ class Gap:
     speedup_as_predicted: float
     speedup_as_slow: float | None
     unlike: bool
-    at_batches: tuple[tuple[float, float], ...]
+    at_loads: tuple[AtLoad, ...]
 
 
 def round_times(d: Deployed) -> RoundTimes | None:
@@ -69,7 +79,7 @@ def round_times(d: Deployed) -> RoundTimes | None:
     )
 
 
-def gap_of(d: Deployed, scenario: Scenario, ends: tuple[tuple[float, float], ...]) -> Gap | None:
+def gap_of(d: Deployed, scenario: Scenario, loads: Sequence[Load]) -> Gap | None:
     """The gap of a deployment whose tokens a second, batch and acceptance were seen."""
     found, seen, ratio = d.model, d.seen, d.seen_over_predicted
     if found is None or seen.kept is None or seen.round_s is None or ratio is None:
@@ -88,7 +98,17 @@ def gap_of(d: Deployed, scenario: Scenario, ends: tuple[tuple[float, float], ...
         if plain_s + missing_s > 0
         else None,
         unlike=d.unlike,
-        at_batches=ends,
+        at_loads=tuple(_at_load(load, seen.loads) for load in loads),
+    )
+
+
+def _at_load(predicted: Load, seen: Sequence[Load]) -> AtLoad:
+    """One load, with what was seen at its batch."""
+    rate = next((load.tokens_per_s for load in seen if load.batch == predicted.batch), None)
+    return AtLoad(
+        batch=predicted.batch,
+        seen_tokens_per_s=rate,
+        predicted_tokens_per_s=predicted.tokens_per_s or 0.0,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from specplan.domain.habits import Habits
 from specplan.domain.observed import Observed
 from specplan.rules import Finding, Level, Rule
+from specplan.units import significant
 
 TIE = 0.005  # speedups nearer to 1 than this, as measured, neither pay nor lose
 GAP = 0.25  # between prediction and what was seen, where no band is known
@@ -181,6 +182,12 @@ class Symptom(Finding):
 
     title: str = ""
     told: Told | None = None
+
+
+def short(value: float, digits: int = 4) -> str:
+    """A number as people write it: so many digits, and no zeros that only fill them up."""
+    text = significant(value, digits)
+    return text.rstrip("0").removesuffix(".") if "." in text else text
 
 
 def times(value: float) -> str:

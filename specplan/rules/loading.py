@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent, times
+from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent, short, times
 from specplan.rules.drafting import broken
 from specplan.units import people
 
@@ -102,7 +102,7 @@ def _graphs(d: Deployed) -> Told | None:
     slower = "every kernel of the pass is launched one by one"
     if model and model.eager_s:
         slower += f", {people(model.eager_s, 's')} a round"
-    what = f"{seen.batch:,.4g} sequences x {width} tokens = {needed:,.0f} rows"
+    what = f"{short(seen.batch)} sequences x {width} tokens = {needed:,.0f} rows"
     if not in_rows:
         what = f"{needed:,.0f} sequences"
     return Told(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specplan.rules.deployed import TIE, Deployed, DeploymentRule, Told, percent, times
+from specplan.rules.deployed import TIE, Deployed, DeploymentRule, Told, percent, short, times
 from specplan.rules.drafting import broken, found_nothing
 from specplan.units import people
 
@@ -19,7 +19,7 @@ def _loses(d: Deployed) -> Told | None:
     if seen.measured is None:
         evidence = f"predicted {times(speedup)} at k = {seen.k}"
     elif seen.rate and seen.plain_rate:
-        evidence = f"{seen.rate:,.4g} tok/s with, {seen.plain_rate:,.4g} without"
+        evidence = f"{short(seen.rate)} tok/s with, {short(seen.plain_rate)} without"
     else:
         evidence = f"measured {times(speedup)}"
     remedy = d.habits.off

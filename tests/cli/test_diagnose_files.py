@@ -143,7 +143,7 @@ def test_what_was_seen_is_held_against_the_prediction(capsys):
     lines = said.out.splitlines()
     assert lines[0].startswith("Whether speculation pays is not known: 0.69x to 2.29x")
     assert max(map(len, lines)) <= 80
-    assert "  with          286.5 tok/s seen, 787.4 predicted, -64%" in lines
+    assert "  with          286.5 tok/s seen, 787.4 predicted, -64 %" in lines
     gap = diagnosed(capsys, "vllm-0.33.log", CARDS)["answer"]
     times, found = gap["round_times"], gap["gap"]
     # by hand: tau B / rate, and the two ends between which the speedup lies

@@ -157,9 +157,9 @@ def test_a_capture_tells_of_its_deployment():
     gap, predicted = value.gap, value.predicted_tokens_per_s
     assert gap.relative == pytest.approx(2000.0 / predicted - 1)
     assert gap.missing_s == pytest.approx(2.35 * 16 / 2000 - 16 * 2.35 / predicted)
-    (low, slow), (high, fast) = gap.at_batches
-    assert (low, high) == (3.0, 24.0)
-    assert slow < value.predicted_tokens_per_s < fast
+    low, high = gap.at_loads
+    assert (low.batch, high.batch) == (3.0, 24.0)
+    assert low.predicted_tokens_per_s < predicted < high.predicted_tokens_per_s
     assert value.speedup_low == pytest.approx(value.speedup * 2.3 / 2.35)
 
 
@@ -168,7 +168,7 @@ def test_flags_stand_above_a_capture():
     value = answer.value
     assert (value.batch, value.k, value.engine) == (2, 5, "sglang")
     assert value.tau == pytest.approx(sum(0.8**n for n in range(6)))
-    assert value.gap.at_batches == ()
+    assert value.gap.at_loads == ()
 
 
 def test_names_that_no_card_has_are_said_and_nothing_is_predicted():
@@ -274,6 +274,16 @@ def test_rates_and_times_say_the_same(seen, plain, speedup):
         ({"engine": "vllm", "schedule": "5"}, "--schedule: '5' is no schedule"),
         ({"engine": "vllm", "schedule": "[[4,1,2]]"}, "'[[4,1,2]]' is no schedule"),
         ({"engine": "vllm", "seen_speedup": 2, "before": "0.7"}, "an acceptance without its k"),
+        (
+            {**DENSE, "draft": "none", "engine": "vllm", "acceptance": 0.7, "k": 3},
+            "--draft: none drafts nothing: there is no speculation to diagnose",
+        ),
+        ({"engine": "vllm", "topk": 2.5, "seen_speedup": 2}, "--topk: 2.5 is no whole number"),
+        ({"engine": "vllm", "topk": 4, "seen_speedup": 2}, "--draft-tokens: how many tokens does"),
+        (
+            {"engine": "sglang", "draft_tokens": 16, "k": 5, "seen_speedup": 2},
+            "--topk: 16 tokens of k = 5 are a tree: how many children has a node?",
+        ),
     ],
 )
 def test_what_is_refused(options, message):
