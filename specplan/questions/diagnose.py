@@ -41,11 +41,12 @@ COLUMNS = (
 class Diagnosis:
     """The answer, in SI. `paying` is None where nothing says so; `by` is measured, predicted,
     acceptance (a drafter that keeps nothing), or "". Where nobody knows the model's own scatter,
-    `band`, `speedup_low` and `speedup_high` are of acceptance alone. `best_adds_*` are what the
-    last draft of the best k adds to a round, in tokens and in plain steps, `next_adds_*` what one
-    more would. `round_s` is a round as seen; `gap` holds what was seen against what is predicted.
-    The k in use, or the tree, pays from batch 1 to `pays_to`; `loads` are the batches at which one
-    k loses no more than `loads_within` of the best.
+    `band`, `speedup_low` and `speedup_high` are of acceptance alone. Where `astray`, all that is
+    predicted is of something else than what ran. `best_adds_*` are what the last draft of the best
+    k adds to a round, in tokens and in plain steps, `next_adds_*` what one more would. `round_s` is
+    a round as seen; `gap` holds what was seen against what is predicted. The k in use, or the tree,
+    pays from batch 1 to `pays_to`; `loads` are the batches at which one k loses no more than
+    `loads_within` of the best.
     """
 
     paying: bool | None
@@ -55,6 +56,7 @@ class Diagnosis:
     speedup_high: float | None
     predicted_speedup: float | None
     band: float | None
+    astray: bool
     engine: str
     engine_version: str | None
     k: int | None
@@ -190,6 +192,7 @@ def _value(
         speedup_high=None if measured or found is None else found.high,
         predicted_speedup=found.speedup if found else None,
         band=found.band if found else None,
+        astray=d.astray,
         engine=seen.engine,
         engine_version=seen.version,
         k=seen.k,

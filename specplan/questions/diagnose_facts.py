@@ -29,6 +29,8 @@ def facts(value: Diagnosis) -> Iterator[Line]:
     elif value.seen_tokens_per_s is not None and value.predicted_tokens_per_s is not None:
         yield "gap", "not known: at which batch was that seen? (-b)"
     yield from _tokens(value)
+    if value.astray and value.pays_to is not None:
+        yield "", "(what follows is of the prediction, not of what was seen)"
     yield from _best(value)
     yield from _loads(value)
     if value.memory is not None:

@@ -49,7 +49,7 @@ def verdict(value: Diagnosis, told: Sequence[Symptom]) -> str:
     best = value.best_speedup
     if value.paying is None or value.best_k is None or best is None or value.k == value.best_k:
         return said
-    if value.memory is not None and value.memory.shortfall_bytes:
+    if value.astray or (value.memory is not None and value.memory.shortfall_bytes):
         return said
     if value.best_k == 0:
         return f"{said}; no k pays here"

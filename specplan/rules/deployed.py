@@ -133,6 +133,16 @@ class Deployed:
         return ratio is not None and abs(ratio - 1) > self.allowed
 
     @property
+    def astray(self) -> bool:
+        """Whether the prediction is of something else than what was measured or seen: its best k
+        is then no advice for it.
+        """
+        measured, model = self.seen.measured, self.model
+        if measured is None or model is None:
+            return self.unlike
+        return self.unlike or abs(measured / model.speedup - 1) > self.allowed
+
+    @property
     def over_plain(self) -> float | None:
         """The speedup, were plain steps as long as predicted and rounds as long as seen."""
         model, rate = self.model, self.seen.rate

@@ -105,7 +105,7 @@ def _too_short(d: Deployed) -> Told | None:
     k, kept, model = d.seen.k, d.seen.kept, d.model
     if not k or kept is None or model is None or broken(d) or d.seen.tree:
         return None
-    if model.best_k <= k or model.regret <= REGRET:
+    if model.best_k <= k or model.regret <= REGRET or (d.astray and d.loses):
         return None
     share = percent((kept.tau - 1) / k)
     return Told(

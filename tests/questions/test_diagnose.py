@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from dataclasses import asdict, replace
@@ -18,6 +19,8 @@ from specplan.errors import UsageError
 from specplan.physics.round import time_rounds
 from specplan.questions.deployment import experts_read, priced, schedule
 from specplan.questions.weigh import Point, weigh
+from specplan.render.look import Look
+from specplan.render.plain import write
 
 DENSE = {"target": "llama-3.1-8b", "draft": "eagle3", "hardware": "h100"}
 RAN = {
@@ -312,3 +315,105 @@ def test_nothing_in_an_answer_is_no_number():
 def test_a_batch_that_does_not_fit_is_an_error():
     answer = specplan.diagnose(**DENSE, engine="vllm", batch=4096, k=3, acceptance=0.7)
     assert "SD026" in rules(answer)
+
+
+# How it is told
+
+
+def page(answer):
+    out = io.StringIO()
+    write(answer, out, Look(color=False, width=80, unicode=True))
+    return out.getvalue()
+
+
+def test_what_contradicts_the_prediction_is_the_headline():
+    slow = page(specplan.diagnose(ran(tokens_per_s=steady(1500.0))))
+    assert slow.startswith("Whether speculation pays is not known: 0.73x to 2.12x ")
+    assert "0.73x if plain steps are as predicted, 2.12x if off as much" in slow
+    assert "(what follows is of the prediction, not of what was seen)" in slow
+    measured = specplan.diagnose(ran(tokens_per_s=steady(1500.0)), plain_tokens_per_s=1550)
+    assert page(measured).startswith("Speculation loses now: 0.97x measured  ")  # and no other k
+    assert "a plain step took" in page(measured)
+    assert not {"SD004"} & rules(measured)
+
+
+def test_what_does_not_fit_is_the_headline():
+    said = page(specplan.diagnose(**DENSE, engine="vllm", batch=4096, k=3, acceptance=0.7))
+    assert said.startswith("Batch 4,096 does not fit; it would pay: ")
+
+
+def test_a_tree_has_no_chain_to_compare_with():
+    answer = specplan.diagnose(
+        **DENSE, engine="sglang", batch=16, topk=8, draft_tokens=32, acceptance="length:3.2@5"
+    )
+    value = answer.value
+    assert (value.best_k, value.loads, value.tree_tokens) == (None, (), 32)
+    assert value.k == 5
+    lines = page(answer).splitlines()
+    assert "a tree 5 deep of 32 tokens, batch 16" in lines[2]
+    pays = next(line for line in lines if line.startswith("  pays"))
+    setup = specplan.scenario(**DENSE, engine="sglang", acceptance=0.7).setups[0]
+    for batch, gains in ((value.pays_to, True), (value.pays_to + 1, False)):  # plain Python
+        deep = time_rounds(setup, (2048,), (batch,), (5,))
+        wide = time_rounds(setup, (2048,), (batch,), (31,))
+        round_s = deep.draft_s.item() + wide.verify_s.item()
+        assert (3.2 * deep.plain_s.item() / round_s >= 1) is gains
+    assert f"up to batch {value.pays_to}" in pays
+
+
+def test_the_sequences_that_fit_are_the_same_in_facts_and_findings():
+    answer = specplan.diagnose(
+        target="llama-3.1-70b", draft="llama-3.2-1b", hardware="h100", engine="vllm", tp=8,
+        draft_tp=1, k=4, acceptance=0.6,
+    )  # fmt: skip
+    (row,) = (row for row in answer.table.records() if row["rule"] == "SD026")
+    memory = answer.value.memory
+    assert row["consequence"].startswith(
+        f"{memory.largest_batch_plain} -> {memory.largest_batch} sequences at full context"
+    )
+    assert answer.value.pays_to <= memory.largest_batch
+
+
+def test_why_that_k_is_best():
+    value = specplan.diagnose(**DENSE, engine="vllm", batch=8, k=3, acceptance=0.7).value
+    k = value.best_k
+    assert value.best_adds_tokens == pytest.approx(0.7**k)
+    assert value.next_adds_tokens == pytest.approx(0.7 ** (k + 1))
+    # a draft is worth it while it adds more tokens a step than a round has
+    assert value.best_adds_tokens / value.best_adds_steps > value.best_speedup
+    assert value.next_adds_tokens / value.next_adds_steps < value.best_speedup
+
+
+def test_a_tie_gains_nothing():
+    said = page(specplan.diagnose(engine="vllm", seen_speedup=1.003))
+    assert said.startswith("Speculation gains nothing now: 1.00x measured")
+
+
+def test_what_would_tell_whether_it_pays():
+    said = page(specplan.diagnose(ran(told={})))
+    assert "pays if       a plain step takes over 8 ms: a round takes 18.8 ms" in said
+    # by hand: 2.35 x 16 / 2,000 = 18.8 ms, and over 2.35 tokens
+    bare = page(specplan.diagnose(engine="vllm", acceptance="length:2.5@3"))
+    assert "pays if       a round takes less than 2.50 plain steps" in bare
+
+
+def test_graphs_that_were_captured_narrower_cost_launches():
+    asked = {**DENSE, "engine": "vllm", "batch": 16, "k": 3, "acceptance": 0.7}
+    narrow = specplan.diagnose(**asked, graphs_up_to=8)
+    assert "SD024" in rules(narrow)
+    assert "SD024" not in rules(specplan.diagnose(**asked))
+    assert narrow.value.round_times.eager_s >= 0
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [
+        ({"acceptance": "length:1.5@3", "seen_speedup": 2.1}, "2.10x is more than a round yields"),
+        ({"seen_speedup": 1.5, "plain_eager": True}, "1.50x is over an eager run"),
+    ],
+)
+def test_runs_that_cannot_be_compared_say_nothing(claims, words):
+    answer = specplan.diagnose(engine="vllm", **claims)
+    assert answer.value.paying is None
+    assert page(answer).startswith(f"Whether speculation pays is not known: {words}")
+    assert "break-even" not in page(answer)
