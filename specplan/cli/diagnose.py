@@ -14,14 +14,14 @@ from specplan.cli.values import duration, number, tokens, whole
 EXAMPLES = """\
 specplan diagnose -t llama-3.1-8b -d eagle3 -g h100 -e vllm -b 8 -k 8 -a 0.7
 specplan diagnose -e vllm -a length:1.9@1 --seen-tpot 9ms --plain-tpot 12ms
-specplan diagnose server.log -t llama-3.1-8b -d eagle3 -g h100"""
+specplan diagnose with.log without.log -t llama-3.1-8b -d eagle3 -g h100"""
 
 Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILE...",
-        help="The engine's logs, metrics or benchmark results, - for stdin, of two captures the "
-        "earlier first; and a plan.",
+        help="The engine's logs, metrics or benchmark results, - for stdin; of two captures the "
+        "earlier first, or one of a run without speculation; and a plan.",
     ),
 ]
 
@@ -110,7 +110,9 @@ class Run:
     before: Annotated[
         str | None,
         typer.Option(
-            "--before", metavar="ACCEPTANCE", help="Acceptance before an upgrade: length:3.53@5."
+            "--before",
+            metavar="ACCEPTANCE",
+            help="Acceptance before an upgrade: length:3.53@5, or a file.",
         ),
     ] = None
 

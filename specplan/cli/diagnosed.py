@@ -24,9 +24,10 @@ from specplan.cli.ran import (
     no_k,
     typed_k,
 )
+from specplan.cli.runs import Runs, runs_of
 from specplan.cli.scenario import NEEDED, build, loaded, texts_of
 from specplan.cli.seen import Point, observed
-from specplan.cli.sources import Files, sorted_out
+from specplan.cli.sources import sorted_out
 from specplan.cli.told import Told, acceptance_of, k_of, told_by
 from specplan.dialects.habits import habits_of
 from specplan.domain.answer import Answer
@@ -71,7 +72,8 @@ def diagnose(
 @dataclass(frozen=True, slots=True)
 class Asked:
     """All that was said, before any of it is resolved; `flags` without k. `kept` is the capture
-    whose acceptance counts: that of -a, else the one that is diagnosed.
+    whose acceptance counts: that of -a, else the one that is diagnosed; `plain` one of a run
+    without speculation.
     """
 
     flags: Mapping[str, Sequence[str]]
@@ -80,6 +82,7 @@ class Asked:
     capture: Capture | None
     before: Capture | None
     kept: Capture | None
+    plain: Capture | None
 
     def text(self, name: str) -> str | None:
         """The text of an axis, whoever said it; None where nobody did."""
@@ -108,15 +111,15 @@ def answered(
 ) -> Answer:
     """The diagnosis of what ran; `moved` is told of bytes as files are read."""
     found = sorted_out(sources, k=typed_k(flags), moved=moved)
+    runs = runs_of(found.captures)
     counted = counted_in(flags.get("acceptance", ()), "--acceptance")
-    now = found.captures[-1].capture if found.captures else None
-    kept = counted.capture if counted else None if "acceptance" in flags else now
-    served = engine_in_use(flags, now or kept, found.plan, catalogue)
-    asked = _asked(found, flags, served, counted, catalogue)
+    kept = counted.capture if counted else None if "acceptance" in flags else runs.now
+    served = engine_in_use(flags, runs.now or kept or runs.plain, found.plan, catalogue)
+    asked = _asked(found.plan, runs, flags, served, counted, catalogue)
     model, k = accepted(
         asked.text("acceptance"),
         asked.flags.get("acceptance"),
-        k_in_use(flags, now, kept, found.plan_k),
+        k_in_use(flags, runs.now, kept, found.plan_k),
     )
     habits = habits_of(served.habits, served.version)
     point = Point(engine=served.habits, version=served.version, k=k, model=model, habits=habits)
@@ -125,26 +128,33 @@ def answered(
     if scenario is not None:
         seen = observed(asked, point, figures, scenario)
     read = [*found.captures, *([counted] if counted else [])]
-    files = {**_inputs(found.captures), **(counted.inputs("acceptance") if counted else {})}
+    files = {**runs.inputs(), **(counted.inputs("acceptance") if counted else {})}
     return question(
         seen,
         scenario,
-        inputs={**files, **figures.inputs(), **_k_input(k, flags, kept or now, found.plan)},
-        notes=(*mismatch(served, now), *_beware(read), *asked.told.notes, *notes),
+        inputs={**files, **figures.inputs(), **_k_input(k, flags, kept or runs.now, found.plan)},
+        notes=(
+            *mismatch(served, runs.now),
+            *runs.notes(),
+            *_beware(read),
+            *asked.told.notes,
+            *notes,
+        ),
         files=tuple(one.capture.source for one in read),
+        hint=next((words for one in read for words in one.capture.warnings), ""),
     )
 
 
 def _asked(
-    found: Files,
+    plan: PlanRead | None,
+    runs: Runs,
     flags: Mapping[str, Sequence[str]],
     served: Served,
     counted: Held | None,
     catalogue: Catalogue,
 ) -> Asked:
     """All that was said: a file behind -a stands for the acceptance in it."""
-    now = found.captures[-1].capture if found.captures else None
-    before = found.captures[0].capture if len(found.captures) == 2 else None
+    now = runs.now
     said = {name: texts for name, texts in flags.items() if name != "k"}
     if counted is not None:
         said["acceptance"] = (acceptance_of(counted.capture),)
@@ -152,7 +162,7 @@ def _asked(
     told = told_by(now, habits, catalogue, flags) if now else Told()
     told.axes["engine"] = Given((served.text,), served.origin, Where("--engine"))
     kept = counted.capture if counted else None if "acceptance" in flags else now
-    return Asked(said, found.plan, told, now, before, kept)
+    return Asked(said, plan, told, now, runs.before, kept, runs.plain)
 
 
 def _beware(read: Sequence[Held]) -> Iterator[str]:
@@ -203,14 +213,6 @@ def _predictable(
 def _without_k(scenario: Scenario) -> Scenario:
     inputs = {name: given for name, given in scenario.inputs.items() if name != "k"}
     return replace(scenario, k=(), inputs=inputs)
-
-
-def _inputs(captures: Sequence[Held]) -> dict[str, Input]:
-    names = ("capture",) if len(captures) == 1 else ("before", "after")
-    found: dict[str, Input] = {}
-    for name, one in zip(names, captures, strict=False):
-        found |= one.inputs(name)
-    return found
 
 
 def _k_input(

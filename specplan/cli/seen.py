@@ -73,11 +73,7 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         waiting=capture.waiting.mean if capture and capture.waiting else None,
         context=context,
         spec=_pace(capture, figures),
-        plain=Pace(
-            tokens_per_s=figures.plain_tokens_per_s,
-            tpot_s=figures.plain_tpot,
-            ttft_s=figures.plain_ttft,
-        ),
+        plain=_plain_pace(asked.plain, figures),
         plain_eager=figures.plain_eager,
         speedup=figures.seen_speedup,
         topk=tree[0],
@@ -118,6 +114,18 @@ def _pace(capture: Capture | None, figures: Figures) -> Pace:
         tpot_s=figures.seen_tpot if typed else _seconds(told, "mean_tpot_ms"),
         itl_s=figures.seen_itl or _seconds(told, "mean_itl_ms"),
         ttft_s=figures.seen_ttft or _seconds(told, "mean_ttft_ms"),
+    )
+
+
+def _plain_pace(capture: Capture | None, figures: Figures) -> Pace:
+    """The run without: flags above the capture."""
+    told = capture.told if capture else {}
+    rate = capture.tokens_per_s.mean if capture and capture.tokens_per_s else None
+    typed = figures.plain_tokens_per_s is not None or figures.plain_tpot is not None
+    return Pace(
+        tokens_per_s=figures.plain_tokens_per_s if typed else rate,
+        tpot_s=figures.plain_tpot if typed else _seconds(told, "mean_tpot_ms"),
+        ttft_s=figures.plain_ttft or _seconds(told, "mean_ttft_ms"),
     )
 
 

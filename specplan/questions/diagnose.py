@@ -99,19 +99,21 @@ def diagnose(
     inputs: Mapping[str, Input] | None = None,
     notes: Sequence[str] = (),
     files: Sequence[str] = (),
+    hint: str = "",
 ) -> Answer:
     """What is wrong with a deployment, and whether it gains from speculation; exit 1 where not.
 
     `scenario` names its one setup and its one batch, context and acceptance; its k are not used:
     the one in use is that of `seen`, and all are candidates. Without it nothing is predicted, and
-    what was measured has to answer. `files` are those that were read.
+    what was measured has to answer. `files` are those that were read,
+    and `hint` what they lack.
     """
     model = None if scenario is None else _priced(scenario, seen)
     found = None if model is None else model.predicted
     deployed = Deployed(seen=seen, habits=habits_of(seen.engine, seen.version), model=found)
     told = symptoms(deployed)
     if model is None and seen.kept is None and seen.measured is None and not told:
-        raise _nothing(files)
+        raise _nothing(files, hint)
     value = _value(deployed, told, model, scenario)
     return Answer(
         command="diagnose",
@@ -130,7 +132,8 @@ def _clipped(seen: Observed, model: Priced | None) -> Iterator[str]:
         yield f"a tree of {seen.verified} tokens is priced as one of {LONGEST + 1}"
 
 
-def _nothing(files: Sequence[str]) -> UsageError:
+def _nothing(files: Sequence[str], hint: str) -> UsageError:
+    """What to say of files without a round; `hint` is what their readers said of it."""
     what = "nothing to diagnose"
     if files:
         names = " and ".join(visible(name, 60) for name in files)
@@ -138,7 +141,7 @@ def _nothing(files: Sequence[str]) -> UsageError:
     return UsageError(
         what,
         expected="a log, an acceptance (-a), or measured rates",
-        hint="specplan diagnose --help has examples",
+        hint=visible(hint, 200) or "specplan diagnose --help has examples",
     )
 
 

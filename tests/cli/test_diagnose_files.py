@@ -221,3 +221,45 @@ def test_a_log_says_how_its_weights_are_stored(capsys):
     Path("served.log").write_text(start.format("compressed-tensors") + log)
     said = answered(capsys, ["diagnose", "served.log", "-g", "h100"])
     assert "quantised by compressed-tensors, which does not say to what: give --dtype" in said.err
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_run_without_drafts_is_the_one_to_be_compared_with(capsys, swapped):
+    files = ["vllm-bench.json", "hand-vllm-bench-plain.json"]
+    envelope = diagnosed(capsys, " ".join(reversed(files) if swapped else files))
+    answer = envelope["answer"]
+    assert answer["speedup"] == pytest.approx(306.38321009134313 / 200)  # output_throughput
+    assert (answer["paying"], answer["by"]) == (True, "measured")
+    assert envelope["inputs"]["plain"]["value"] == "hand-vllm-bench-plain.json"
+    assert envelope["inputs"]["capture"]["value"] == "vllm-bench.json"
+    over = diagnosed(capsys, " ".join(files), "--plain-tokens-per-s 400")["answer"]
+    assert over["paying"] is False
+
+
+def test_two_runs_of_other_loads_are_said_to_be(capsys):
+    notes = diagnosed(capsys, "vllm-0.33.log nothing-sglang.log")["notes"]
+    assert (
+        "2.7 requests ran with speculation, 1 without: part of the difference is the load's"
+        in notes
+    )
+
+
+def test_a_file_that_lacks_k_says_so(capsys):
+    shutil.copy(FILES / "vllm-2025-03.log", "old.log")
+    said = answered(capsys, ["diagnose", "old.log"])
+    assert said.code == 2
+    assert one_line(said).endswith(
+        "the number of rounds is not printed: -k, the draft length in use, gives it"
+    )
+    assert answered(capsys, ["diagnose", "old.log", "-k", "3"]).code == 0
+
+
+def test_a_log_of_each_load_tells_where_the_gap_is(capsys):
+    gap = diagnosed(capsys, "vllm-0.33.log", CARDS)["answer"]["gap"]
+    one, four = gap["at_loads"]
+    assert (one["batch"], one["seen_tokens_per_s"]) == (1, 246.3)  # its lines, word for word
+    assert (four["batch"], four["seen_tokens_per_s"]) == (4, 317.2)
+    alone = diagnosed(capsys, "vllm-0.33.log", f"{CARDS} -b 4 -a length:2.5063694267515926@3")
+    assert four["predicted_tokens_per_s"] == pytest.approx(
+        alone["answer"]["predicted_tokens_per_s"], rel=1e-6
+    )
