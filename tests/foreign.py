@@ -17,6 +17,7 @@ COUNTED = {
     "after.prom": "vllm-metrics.prom",
     "creative.log": "vllm-ngram.log",
     "summary.log": "vllm-0.33.log",
+    "plain.json": "hand-vllm-bench-plain.json",
 }
 """What files of counters on help pages are."""
 

@@ -14,7 +14,7 @@ from specplan.cli.values import duration, number, tokens, whole
 EXAMPLES = """\
 specplan diagnose -t llama-3.1-8b -d eagle3 -g h100 -e vllm -b 8 -k 8 -a 0.7
 specplan diagnose -e vllm -a length:1.9@1 --seen-tpot 9ms --plain-tpot 12ms
-specplan diagnose with.log without.log -t llama-3.1-8b -d eagle3 -g h100"""
+specplan diagnose server.log plain.json -t llama-3.1-8b -d eagle3 -g h100"""
 
 Files = Annotated[
     list[str] | None,
