@@ -153,10 +153,14 @@ class Observed:
 
     @property
     def round_s(self) -> float | None:
-        """A round as measured, waiting and prefill between rounds included: tau B / rate."""
-        if self.kept is None or not self.batch or not self.rate:
+        """A round as measured, waiting and prefill between rounds included: tau B / rate; of the
+        time between tokens where nothing else is known, tau TPOT.
+        """
+        if self.kept is None:
             return None
-        return self.kept.tau * self.batch / self.rate
+        if self.batch and self.rate:
+            return self.kept.tau * self.batch / self.rate
+        return self.kept.tau * self.spec.tpot_s if self.spec.tpot_s else None
 
     @property
     def plain_step_s(self) -> float | None:

@@ -76,8 +76,10 @@ class Diagnosis:
     context: float | None
     round_s: float | None
     seen_tokens_per_s: float | None
+    seen_tpot_s: float | None
     predicted_tokens_per_s: float | None
     plain_tokens_per_s: float | None
+    plain_tpot_s: float | None
     predicted_plain_tokens_per_s: float | None
     round_times: RoundTimes | None
     gap: Gap | None
@@ -215,8 +217,10 @@ def _value(
         context=seen.context if seen.context is not None else found.context if found else None,
         round_s=seen.round_s,
         seen_tokens_per_s=rate,
+        seen_tpot_s=seen.spec.tpot_s,
         predicted_tokens_per_s=found.tokens_per_s if found else None,
         plain_tokens_per_s=seen.plain_rate,
+        plain_tpot_s=seen.plain.tpot_s,
         predicted_plain_tokens_per_s=found.plain_tokens_per_s if found else None,
         round_times=round_times(d),
         gap=gap_of(d, scenario, model.loads) if model and scenario else None,

@@ -26,7 +26,9 @@ def facts(value: Diagnosis) -> Iterator[Line]:
         yield from _round(value.round_times)
     if value.gap is not None:
         yield from _gap(value.gap)
-    elif value.seen_tokens_per_s is not None and value.predicted_tokens_per_s is not None:
+    elif value.predicted_tokens_per_s is not None and (
+        value.seen_tokens_per_s is not None or value.seen_tpot_s is not None
+    ):
         yield "gap", "not known: at which batch was that seen? (-b)"
     yield from _tokens(value)
     if value.astray and value.pays_to is not None:
@@ -48,16 +50,17 @@ def _scatter(value: Diagnosis) -> Iterator[Line]:
 
 def _rates(value: Diagnosis) -> Iterator[Line]:
     gap = "" if value.gap is None else f", {_off(value.gap.relative)}"
-    for label, seen, predicted, more in (
-        ("with", value.seen_tokens_per_s, value.predicted_tokens_per_s, gap),
-        ("without", value.plain_tokens_per_s, value.predicted_plain_tokens_per_s, ""),
-    ):
-        if seen is not None and predicted is not None:
-            yield label, f"{short(seen)} tok/s seen, {short(predicted)} predicted{more}"
-        elif seen is not None:
-            yield label, f"{short(seen)} tok/s seen"
-        elif predicted is not None:
-            yield label, f"{short(predicted)} tok/s predicted"
+    spec = value.seen_tokens_per_s, value.seen_tpot_s, value.predicted_tokens_per_s
+    plain = value.plain_tokens_per_s, value.plain_tpot_s, value.predicted_plain_tokens_per_s
+    for label, (seen, tpot_s, predicted), more in (("with", spec, gap), ("without", plain, "")):
+        words = [f"{short(seen)} tok/s seen"] if seen is not None else []
+        if seen is None and tpot_s is not None:
+            words = [f"{people(tpot_s, 's')} a token seen"]
+        if predicted is not None:
+            unit = "" if seen is not None else " tok/s"
+            words.append(f"{short(predicted)}{unit} predicted{more}")
+        if words:
+            yield label, ", ".join(words)
 
 
 def _off(relative: float) -> str:

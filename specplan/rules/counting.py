@@ -90,6 +90,10 @@ def _chunks(d: Deployed) -> Told | None:
         evidence = f"ITL {people(spec.itl_s, 's')}" if spec.itl_s else "ITL"
         evidence += ", no TPOT"
         consequence = f"a chunk holds {kept.tau:.2f} tokens" if kept else "a chunk holds a round"
+        if kept and spec.itl_s:
+            token_s, plain_s = spec.itl_s / kept.tau, d.seen.plain.tpot_s
+            consequence += f": about {people(token_s, 's')} a token"
+            consequence += f", {times(plain_s / token_s)} of plain decoding" if plain_s else ""
     else:
         return None
     return Told(

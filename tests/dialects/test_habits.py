@@ -28,6 +28,8 @@ def test_vllm_gates_by_load_as_its_version_can(version, gate):
 def test_only_releases_with_a_schedule_have_its_price():
     assert not habits_of("vllm", "0.23").schedule_price
     assert "232 to 24-157 tok/s" in habits_of("vllm", "0.24").schedule_price
+    assert "VLLM_USE_V2" not in habits_of("vllm", "0.24.0").set_full_graphs  # piecewise on both
+    assert "VLLM_USE_V2_MODEL_RUNNER=1" in habits_of("vllm", "0.25.1").set_full_graphs
 
 
 def test_sglang_caps_running_requests_by_itself():

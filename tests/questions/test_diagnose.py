@@ -417,3 +417,13 @@ def test_runs_that_cannot_be_compared_say_nothing(claims, words):
     assert answer.value.paying is None
     assert page(answer).startswith(f"Whether speculation pays is not known: {words}")
     assert "break-even" not in page(answer)
+
+
+def test_times_between_tokens_are_told_and_make_a_round():
+    answer = specplan.diagnose(
+        engine="vllm", acceptance="length:1.9@1", seen_tpot="9ms", plain_tpot="12ms"
+    )
+    assert answer.value.round_s == pytest.approx(1.9 * 0.009)
+    assert "with          9 ms a token seen" in page(answer)
+    assert "without       12 ms a token seen" in page(answer)
+    assert "break-even    1.42 tokens a round" in page(answer)  # 1.9 x 9 / 12 = 1.425

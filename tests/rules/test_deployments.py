@@ -406,3 +406,11 @@ def test_both_times_of_a_file_are_a_note_and_those_of_a_flag_a_warning():
 def test_speedups_of_runs_that_cannot_be_compared(seen):
     assert incomparable(Deployed(seen=replace(SOUND, **seen), habits=HABITS))
     assert not incomparable(Deployed(seen=SOUND, habits=HABITS))
+
+
+def test_a_chunk_is_as_many_tokens_as_a_round():
+    quoted = {"spec": Pace(itl_s=0.026), "plain": Pace(tpot_s=0.012)}
+    message = told(quoted)["SD044"].message  # 26 ms / 2.6 tokens, and 12 ms over that
+    assert message.endswith(
+        "a chunk holds 2.60 tokens: about 10 ms a token, 1.20x of plain decoding"
+    )

@@ -41,18 +41,26 @@ _UNGATED = replace(
     since="0.17",
     set_gate="this version has no flag for that: 0.24 and later schedule k by batch",
 )
-# vLLM says of any schedule that it overrides cudagraph_mode to PIECEWISE, and that
-# VLLM_USE_V2_MODEL_RUNNER=1 keeps full graphs (quoted in issue 48494); figures: issue 49548.
+# 0.24.0 overrides cudagraph_mode to PIECEWISE for any schedule, later releases do so on model
+# runner V1; VLLM_USE_V2_MODEL_RUNNER=1 keeps full graphs (quoted in issue 48494); figures: issue
+# 49548.
+_FALL = (
+    "takes CUDA graphs down to piecewise ones: 16 % slower for one stream, and a k = 0 tail fell "
+    "from 232 to 24-157 tok/s at 8 streams (vllm#49548)"
+)
 _GATED = replace(
     _FIRST,
     since="0.24",
     set_gate='"num_speculative_tokens_per_batch_size", with k = 0 above batch %(n)d',
-    schedule_price=(
-        "any schedule takes model runner V1 down to piecewise CUDA graphs: 16 % slower for one "
-        "stream, and a k = 0 tail fell from 232 to 24-157 tok/s at 8 streams (vllm#49548)"
-    ),
+    schedule_price=f"any schedule {_FALL}",
+    set_full_graphs="take a later release with model runner V2, or end the schedule in k = 1",
+)
+_KEPT = replace(
+    _GATED,
+    since="0.25",
+    schedule_price=f"on model runner V1 any schedule {_FALL}",
     set_full_graphs=(
         "set VLLM_USE_V2_MODEL_RUNNER=1, which keeps full graphs, or end the schedule in k = 1"
     ),
 )
-HABITS = (_FIRST, _UNGATED, _GATED)
+HABITS = (_FIRST, _UNGATED, _GATED, _KEPT)
