@@ -123,10 +123,7 @@ def answered(
     )
     habits = habits_of(served.habits, served.version)
     point = Point(engine=served.habits, version=served.version, k=k, model=model, habits=habits)
-    seen = observed(asked, point, figures, None)
-    scenario, notes = _predictable(asked, seen, catalogue, k_max)
-    if scenario is not None:
-        seen = observed(asked, point, figures, scenario)
+    seen, scenario, notes = _looked_at(asked, point, figures, catalogue, k_max)
     read = [*found.captures, *([counted] if counted else [])]
     files = {**runs.inputs(), **(counted.inputs("acceptance") if counted else {})}
     return question(
@@ -143,6 +140,15 @@ def answered(
         files=tuple(one.capture.source for one in read),
         hint=next((words for one in read for words in one.capture.warnings), ""),
     )
+
+
+def _looked_at(
+    asked: Asked, point: Point, figures: Figures, catalogue: Catalogue, k_max: int | None
+) -> tuple[Observed, Scenario | None, list[str]]:
+    """What was seen, at the point of the scenario if there is one, and notes on that."""
+    seen = observed(asked, point, figures, None)
+    scenario, notes = _predictable(asked, seen, catalogue, k_max)
+    return (observed(asked, point, figures, scenario) if scenario else seen), scenario, notes
 
 
 def _asked(

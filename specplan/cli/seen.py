@@ -22,7 +22,7 @@ from specplan.domain.capture import Capture
 from specplan.domain.habits import Habits
 from specplan.domain.heads import WAYS
 from specplan.domain.observed import LOOKUPS, Kept, Load, Observed, Pace, Tier
-from specplan.domain.scenario import Scenario
+from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where, placed
 from specplan.physics.survival import survival, tokens_of
 from specplan.visible import visible
@@ -50,12 +50,9 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     capture, told = asked.capture, asked.capture.told if asked.capture else {}
     setup = scenario.setups[0] if scenario else None
     model = scenario.acceptance[0] if scenario else point.model
-    context = _said(asked, "context", grammar.contexts)
-    if scenario and (context is not None or "isl" in scenario.inputs):
-        context = scenario.context[0] + scenario.growth
+    context = _context(asked, scenario)
     seen_batch = capture.batch if capture and "batch" not in asked.flags else None
     batch = seen_batch.mean if seen_batch else _said(asked, "batch", grammar.batches)
-    drafts = setup.draft.model.drafts if setup and setup.draft.model else None
     graphs = figures.graphs_up_to or _graphs(told)
     tree = _tree(figures, told, point.k)
     return Observed(
@@ -87,10 +84,24 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         tp=setup.tp if setup else _whole(asked, "tp"),
         draft_tp=setup.draft_tp if setup else _whole(asked, "draft_tp"),
         trained=figures.trained_context,
-        n_predict=figures.modules or (drafts.modules if drafts and drafts.kind == "mtp" else None),
+        n_predict=figures.modules or _modules(setup),
         traps=capture.traps if capture else (),
         contradictions=capture.contradictions if capture else (),
     )
+
+
+def _context(asked: Asked, scenario: Scenario | None) -> float | None:
+    """Tokens of a sequence at its longest, if anybody said how long they are."""
+    context = _said(asked, "context", grammar.contexts)
+    if scenario and (context is not None or "isl" in scenario.inputs):
+        return scenario.context[0] + scenario.growth
+    return context
+
+
+def _modules(setup: Setup | None) -> int | None:
+    """Modules of an MTP drafter, by its card."""
+    drafts = setup.draft.model.drafts if setup and setup.draft.model else None
+    return drafts.modules if drafts and drafts.kind == "mtp" else None
 
 
 def given(figures: Figures) -> bool:
