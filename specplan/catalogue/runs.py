@@ -2,12 +2,13 @@
 
 A file of step times has the columns batch, k (or width, for passes of the target alone), context
 where it is known, tau where it was counted, and one of step_s, tpot_s and tokens_per_s; times also
-in _ms or _us. Columns stand in any order. A file with a column `kind` is one of measurements: its
-rows of kind step, tpot and round are taken, the others skipped.
+in _ms or _us. Columns stand in any order; others are not read, which is said. A file with a column
+`kind` is one of measurements: its rows of kind step, tpot and round are taken, the others skipped.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,23 +18,14 @@ from specplan.catalogue.explain import SHOWN
 from specplan.catalogue.ledger import Placed, placed_rows
 from specplan.catalogue.lines import MAX_BYTES, cells, lines, row_cells, starts
 from specplan.catalogue.read import read_bytes
+from specplan.catalogue.run_columns import COLUMNS, NEEDED, VALUES, columns_of
 from specplan.domain.fitted import Ran
 from specplan.domain.measurement import Measurement
 from specplan.domain.runs import SPEEDUP, STEP, THROUGHPUT, TPOT, Run, Runs
-from specplan.errors import InputError, Where, did_you_mean
+from specplan.errors import InputError, Where
 from specplan.units import parse_number
 from specplan.visible import visible
 
-TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
-VALUES: Final = {
-    **{f"step_{unit}": (STEP, factor) for unit, factor in TIMES.items()},
-    **{f"tpot_{unit}": (TPOT, factor) for unit, factor in TIMES.items()},
-    "tokens_per_s": (THROUGHPUT, 1.0),
-}
-"""The columns that hold what was measured: what it is, and its unit in SI."""
-WHERE_MEASURED: Final = ("batch", "context", "k", "width", "tau")
-COLUMNS: Final = (*WHERE_MEASURED, *VALUES, "note")
-NEEDED: Final = "batch, k (0 is plain) and one of step_s, tpot_s, tokens_per_s"
 BOUNDS: Final = {
     "batch": (1.0, 1e6),
     "context": (0.0, 1e8),
@@ -43,6 +35,7 @@ BOUNDS: Final = {
 }
 WHOLE: Final = ("k", "width")
 SHORTEST_S, LONGEST_S = 1e-6, 1e4
+UNIT: Final = re.compile(r"[0-9.eE+-]+ ?[a-zA-Zµ]+")  # a number, and its unit behind it
 STATED: Final = ("engine", "gpu", "gpus", "target", "draft")
 
 
@@ -51,11 +44,13 @@ def read_runs(paths: Sequence[Path]) -> Runs:
     each other about what ran.
     """
     rows: list[Run] = []
+    unread: dict[str, None] = {}
     stated: dict[str, tuple[object, Where]] = {}
     skipped = doubtful = 0
     for path in paths:
         if not _measurements(path):
-            rows += _plain(path)
+            more, others = _plain(path)
+            rows, unread = rows + more, unread | dict.fromkeys(others)
             continue
         placed = list(placed_rows(path))
         used = [one for one in placed if one.row.kind in {"step", "tpot", "round"}]
@@ -76,6 +71,7 @@ def read_runs(paths: Sequence[Path]) -> Runs:
         ran=ran,
         skipped=skipped,
         doubtful=doubtful,
+        unread=tuple(unread),
     )
 
 
@@ -126,41 +122,19 @@ def _run(one: Placed) -> Run:
     )
 
 
-def _plain(path: Path) -> Iterator[Run]:
-    """The rows of a file of step times."""
+def _plain(path: Path) -> tuple[list[Run], list[str]]:
+    """The rows of a file of step times, and its columns that nobody reads."""
     text = _text(path)
     header, where = next(text, ("", Where(visible(str(path)), 1, 1)))
-    columns = _columns(header, where)
+    columns = columns_of(header, where)
     value = next(column for column in columns if column in VALUES)
+    rows = []
     for line, at in text:
         found = row_cells(line, columns, at)
         begins = dict(zip(columns, starts(line), strict=True))
         said = dict(zip(columns, found, strict=True))
-        yield _Row(said, begins, at).run(value)
-
-
-def _columns(header: str, where: Where) -> list[str]:
-    """The names of the columns, known, none twice, those that are needed among them."""
-    columns = cells(header, where) if header else []
-    if ";" in header and "," not in header:
-        raise InputError("semicolons between cells", where=where, hint="separate them by commas")
-    for place, (column, start) in enumerate(zip(columns, starts(header), strict=False)):
-        at = Where(where.name, where.line, start)
-        if column not in COLUMNS:
-            guess = did_you_mean(column, COLUMNS)
-            expected = "" if guess else f"columns of {', '.join(COLUMNS)}"
-            what = f"unknown column '{visible(column, SHOWN)}'"
-            raise InputError(what, where=at, expected=expected, hint=guess)
-        if column in columns[:place]:
-            raise InputError(f"column '{column}' twice", where=at, hint="keep one")
-    values = [column for column in columns if column in VALUES]
-    if len(values) != 1:
-        what = f"{' and '.join(values)} in one file" if values else "no column of times"
-        raise InputError(what, where=where, expected="one of step_s, tpot_s, tokens_per_s")
-    if "batch" not in columns or not {"k", "width"} & set(columns):
-        missing = "batch" if "batch" not in columns else "k"
-        raise InputError(f"missing column '{missing}'", where=where, expected=NEEDED)
-    return columns
+        rows.append(_Row(said, begins, at).run(value))
+    return rows, [visible(column, SHOWN) for column in columns if column not in COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +193,7 @@ class _Row:
         try:
             return parse_number(cell)
         except InputError as error:
-            unit = column in VALUES and any(letter.isalpha() for letter in cell)
+            unit = column in VALUES and bool(UNIT.fullmatch(cell))
             hint = "the unit stands in the column's name: step_ms" if unit else error.hint
             what = f"{column}: {error.what}"
             where = self._where(column)
@@ -234,7 +208,7 @@ class _Row:
         if not low <= value <= high:
             what = f"{column} {visible(cell, SHOWN)} is implausible"
             unit = "tokens/s" if VALUES[column][0] == THROUGHPUT else "s"
-            slip = "another unit? step_ms holds milliseconds" if unit == "s" else ""
+            slip = "another unit? step_ms holds milliseconds" if unit == "s" and value > 0 else ""
             raise InputError(what, where=where, expected=f"{low:g} to {high:g} {unit}", hint=slip)
         return value
 

@@ -33,7 +33,7 @@ class Run:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
     """All figures of the files, and what the files say of the engine that ran; `skipped` rows are
-    of kinds that hold no step.
+    of kinds that hold no step, `unread` columns of names that nobody knows.
     """
 
     rows: tuple[Run, ...]
@@ -41,3 +41,4 @@ class Runs:
     ran: Ran = field(default_factory=Ran)
     skipped: int = 0
     doubtful: int = 0
+    unread: tuple[str, ...] = ()

@@ -1,25 +1,25 @@
 """Times at any point of a fitted form: measured ones stay, those between are led through them.
 
-Where a point was measured, its own time stands (the geometric mean of several). Between two
-measured draft lengths of a batch the form gives the shape, shifted so as to meet what was measured
-at both ends; beyond the last it keeps that shift. Shifts as small as timing noise are taken as
-noise: a share s^2 / (s^2 + JITTER^2) of them is applied, s the standard deviation of all. Batches
-that were not measured lie between the shifts of their neighbours, on a logarithmic axis.
+Where a point was measured its own time stands (the geometric mean of several), whether or not the
+fit could use it: a cliff of the engine looks no different from a slip of the clock. Elsewhere the
+form gives the shape, and what it misses of the measured times is carried over by
+`specplan.physics.kriging`, from the context that is nearest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from specplan.physics.kriging import Carried, Places
 from specplan.physics.leastsq import Fit, slopes_of
 from specplan.physics.step_form import Points
 from specplan.physics.tokens import FloatArray
 
-JITTER = 0.01  # repeats of a step's time differ by about so much
 MEASURED, BETWEEN, BEYOND = "measured", "between", "beyond"
 
 Flags = npt.NDArray[np.bool_]
@@ -35,7 +35,7 @@ class Estimate:
     how: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fitted:
     """A form fitted to measured points."""
 
@@ -43,13 +43,6 @@ class Fitted:
     found: Fit
     points: Points
     measured: FloatArray
-
-    @property
-    def shift(self) -> float:
-        """The share of a shift that is applied where nothing was measured."""
-        off = self.found.residual[self.found.kept]
-        square = float(np.mean(off**2))
-        return square / (square + JITTER**2)
 
     def form_s(self, points: Points) -> FloatArray:
         """The form alone, (Q,)."""
@@ -59,52 +52,61 @@ class Fitted:
         """Estimates at points (Q,)."""
         base = self.form_s(points)
         slopes = slopes_of(self.found.unknowns, lambda v: self.seconds(v, points), self.found.x)
-        spread = self.found.spread(slopes)
-        logs, how = np.zeros(len(base)), []
-        for place in range(len(base)):
-            one = tuple(
-                float(a[place]) for a in (points.batch, points.context, points.width, points.k)
-            )
-            logs[place], said = self._shifted(*one)
-            how.append(said)
-        stays = np.asarray([said == MEASURED for said in how], np.bool_)
-        return Estimate(base * np.exp(logs), np.where(stays, self.found.noise, spread), tuple(how))
+        logs, doubt = self._carried(points)
+        spread, how = np.hypot(self.found.spread(slopes), doubt), []
+        for place, key in enumerate(_keys(points)):
+            own = self._own.get(key)
+            if own is not None:
+                logs[place], spread[place] = own, self.found.noise
+            how.append(MEASURED if own is not None else self._known(*key))
+        return Estimate(base * np.exp(logs), spread, tuple(how))
 
-    def _shifted(self, batch: float, context: float, width: float, k: float) -> tuple[float, str]:
-        """The logarithm of time over form at one point, and how it is known."""
-        alike = self._alike(context, drafts=k > 0)
-        batches = np.unique(self.points.batch[alike])
-        along, wanted = (self.points.k, k) if k else (self.points.width, width)
-        if not batches.size:
-            return 0.0, BEYOND
-        inside = batches[0] <= batch <= batches[-1]
-        if batch in batches:
-            return self._along(alike & (self.points.batch == batch), along, wanted)
-        near = [b for b in (batches[batches < batch][-1:], batches[batches > batch][:1]) if b.size]
-        shifts = [self._along(alike & (self.points.batch == b[0]), along, wanted)[0] for b in near]
-        logs = [float(np.log(b[0])) for b in near]
-        found = float(np.interp(np.log(batch), logs, shifts))
-        return self.shift * found, BETWEEN if inside else BEYOND
+    @cached_property
+    def _own(self) -> dict[tuple[float, ...], float]:
+        """What was measured at each place, as a logarithm over the form: of those kept if any."""
+        kept: dict[tuple[float, ...], list[float]] = {}
+        others: dict[tuple[float, ...], list[float]] = {}
+        off, used = self.found.residual.tolist(), self.found.kept.tolist()
+        for key, one, stays in zip(_keys(self.points), off, used, strict=True):
+            (kept if stays else others).setdefault(key, []).append(one)
+        return {key: float(np.mean(found)) for key, found in (others | kept).items()}
 
-    def _alike(self, context: float, *, drafts: bool) -> Flags:
-        """The figures kept of plain passes or of rounds, at the nearest context."""
-        alike: Flags = self.found.kept & ((self.points.k > 0) == drafts)
-        if not alike.any():
-            return alike
-        far = np.abs(np.log1p(self.points.context) - np.log1p(context))
-        nearest: Flags = alike & (far <= far[alike].min() + 1e-12)
-        return nearest
+    @cached_property
+    def _surfaces(self) -> dict[float, Carried]:
+        """What carries over at each context where figures were kept."""
+        found = {}
+        for context in np.unique(self.points.context[self.found.kept]).tolist():
+            here = np.flatnonzero(self.found.kept & (self.points.context == context))
+            places = _places(self.points).some(here)
+            found[context] = Carried.of(places, self.found.residual[here])
+        return found
 
-    def _along(
-        self,
-        here: Flags,
-        along: FloatArray,
-        wanted: float,
-    ) -> tuple[float, str]:
-        """The shift at a length between measured ones of one batch."""
-        lengths = np.unique(along[here])
-        shifts = [float(self.found.residual[here & (along == one)].mean()) for one in lengths]
-        if wanted in lengths:
-            return shifts[int(np.searchsorted(lengths, wanted))], MEASURED
-        found = self.shift * float(np.interp(wanted, lengths, shifts))
-        return found, BETWEEN if lengths[0] < wanted < lengths[-1] else BEYOND
+    def _carried(self, points: Points) -> tuple[FloatArray, FloatArray]:
+        """What the form misses at points, and how uncertain that is."""
+        logs, doubt = np.zeros(len(points.k)), np.zeros(len(points.k))
+        known, places = np.asarray(list(self._surfaces), np.float64), _places(points)
+        for context in np.unique(points.context).tolist():
+            near = float(known[np.argmin(np.abs(np.log1p(known) - np.log1p(context)))])
+            here = np.flatnonzero(points.context == context)
+            logs[here], doubt[here] = self._surfaces[near].at(places.some(here))
+        return logs, doubt
+
+    def _known(self, batch: float, context: float, width: float, k: float) -> str:
+        """Whether a place that was not measured lies within those that were."""
+        alike = self.found.kept & ((self.points.k > 0) == (k > 0))
+        axes = ((self.points.batch, batch), (self.points.context, context))
+        along = (self.points.k, k) if k else (self.points.width, width)
+        within = all(
+            alike.any() and axis[alike].min() <= value <= axis[alike].max()
+            for axis, value in (*axes, along)
+        )
+        return BETWEEN if within else BEYOND
+
+
+def _keys(points: Points) -> list[tuple[float, ...]]:
+    axes = (points.batch, points.context, points.width, points.k)
+    return list(zip(*(axis.tolist() for axis in axes), strict=True))
+
+
+def _places(points: Points) -> Places:
+    return Places(points.batch, points.width, points.k > 0)

@@ -11,12 +11,13 @@ from specplan.domain.answer import Answer, Basis, table_of
 from specplan.domain.runs import Runs
 from specplan.domain.scenario import Setup
 from specplan.physics.between import BEYOND, Fitted
-from specplan.physics.leastsq import fit
+from specplan.physics.leastsq import LEAST_NOISE, fit
 from specplan.physics.pass_form import PassForm
 from specplan.physics.step_form import StepForm
 from specplan.physics.told import Told, told
 from specplan.questions import calibrate_view as view
 from specplan.questions.calibrate_best import best_k, candidates, choices_of, rows_of
+from specplan.questions.calibrate_doubts import doubts
 from specplan.questions.calibrated import Around, Asked, Calibrated, Constant, Wrong
 from specplan.questions.calibrated_card import passes_card, steps_card
 from specplan.questions.step_times import StepTimes, step_times
@@ -37,7 +38,7 @@ def calibrate(runs: Runs, asked: Asked, around: Around) -> Answer:
     form = PassForm.of(setup, times.points) if setup else StepForm.of(times.points, times.time_s)
     found = fit(form.unknowns, lambda values: form.seconds(values, times.points), times.time_s)
     fitted = Fitted(form.seconds, found, times.points, times.time_s)
-    value = _value(runs, times, form, fitted, asked, around)
+    value = _value(times, form, fitted, asked, around)
     records = list(rows_of(fitted, times, asked, value.choices))
     return Answer(
         command="calibrate",
@@ -53,7 +54,7 @@ def calibrate(runs: Runs, asked: Asked, around: Around) -> Answer:
             extrapolated=tuple(_beyond(value)),
         ),
         inputs=around.inputs,
-        notes=(*around.notes, *_notes(runs, value)),
+        notes=(*around.notes, *_notes(runs, value), *doubts(runs, times)),
     )
 
 
@@ -67,7 +68,6 @@ def _timed(runs: Runs, asked: Asked, setup: Setup | None) -> StepTimes:
 
 
 def _value(
-    runs: Runs,
     times: StepTimes,
     form: PassForm | StepForm,
     fitted: Fitted,
@@ -76,7 +76,7 @@ def _value(
 ) -> Calibrated:
     found, kept = fitted.found, fitted.found.kept
     open_ = told(found)
-    within = float(np.quantile(np.abs(found.left_out[kept]), FAR))
+    within = max(float(np.quantile(np.abs(found.left_out[kept]), FAR)), LEAST_NOISE)
     choices = tuple(choices_of(fitted, times, asked)) if asked.acceptance else ()
     naming = around.naming
     if isinstance(form, StepForm):
@@ -96,7 +96,7 @@ def _value(
         condition=open_.condition if np.isfinite(open_.condition) else None,
         only_together=open_.together,
         not_told=open_.alone,
-        outliers=tuple(_wrong(runs, fitted)),
+        outliers=tuple(_wrong(times, fitted)),
         best_k=best_k(choices) if asked.acceptance else None,
         choices=choices,
         card=card,
@@ -119,13 +119,13 @@ def _constants(fitted: Fitted, open_: Told) -> Iterator[Constant]:
         )
 
 
-def _wrong(runs: Runs, fitted: Fitted) -> Iterator[Wrong]:
-    for run, kept, measured_s, off in zip(
-        runs.rows, fitted.found.kept, fitted.measured, fitted.found.residual, strict=True
-    ):
-        if not kept:
-            expected_s = float(measured_s * np.exp(-off))
-            yield Wrong(str(run.where), run.batch, run.k, float(measured_s), expected_s)
+def _wrong(times: StepTimes, fitted: Fitted) -> Iterator[Wrong]:
+    found, points = fitted.found, fitted.points
+    for at in np.flatnonzero(~found.kept).tolist():
+        measured_s = float(fitted.measured[at])
+        expected_s = float(measured_s * np.exp(-found.residual[at]))
+        batch, k = float(points.batch[at]), int(points.k[at])
+        yield Wrong(str(times.where[at]), batch, k, measured_s, expected_s)
 
 
 def _assumed(times: StepTimes, fitted: Fitted, value: Calibrated, asked: Asked) -> Iterator[str]:
@@ -141,9 +141,11 @@ def _assumed(times: StepTimes, fitted: Fitted, value: Calibrated, asked: Asked) 
         yield (
             f"k = {view.listed(tuple(map(str, between)))} "
             f"{'was' if len(between) == 1 else 'were'} not measured: taken to follow the fitted "
-            f"form between k = {rounds[0]} and {rounds[-1]}; a step of kernels or graphs there "
-            "would not show"
+            f"form between k = {rounds[0]} and {rounds[-1]}, and what passes of as many rows took; "
+            "a step of kernels or graphs there may not show"
         )
+    if not ((fitted.points.k == 0) & (fitted.points.width == 1)).any():
+        yield "no plain step was measured: k = 0, and every speedup, is what the form says of it"
     if not times.known:
         yield "no context is stated: times are taken to be of one, whatever it was"
 
@@ -157,9 +159,10 @@ def _beyond(value: Calibrated) -> Iterator[str]:
 def _notes(runs: Runs, value: Calibrated) -> Iterator[str]:
     for wrong in value.outliers:
         yield (
-            f"{wrong.where}: batch {wrong.batch:g}, k = {wrong.k} is left out: "
+            f"{wrong.where}: batch {wrong.batch:g}, k = {wrong.k} takes "
             f"{view.seconds(wrong.measured_s)} where the others say "
-            f"{view.seconds(wrong.expected_s)}; measure it again"
+            f"{view.seconds(wrong.expected_s)}: left out of the fit, and taken as it is at its own "
+            "place; measure it again"
         )
     if runs.skipped:
         yield f"{runs.skipped} rows of kernels hold no step and were skipped"

@@ -61,7 +61,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A figure that the others contradict, and was left out."""
+    """A figure that the others contradict: left out of the fit, it stands at its own place."""
 
     where: str
     batch: float

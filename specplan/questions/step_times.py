@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from specplan.domain.acceptance import Acceptance
 from specplan.domain.runs import SPEEDUP, STEP, TPOT, Run
-from specplan.errors import InputError
+from specplan.errors import InputError, Where
 from specplan.physics.step_form import Points
 from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 
 FEWEST = 3
+MOST = 500  # figures, beyond which repeats are folded: a fit takes as long as they are many
 
 
 @dataclass(frozen=True, slots=True)
 class StepTimes:
-    """Where steps were measured and how long each took, (P,); `known` is whether a context is, and
-    `assumed` what had to be taken from elsewhere, in sentences.
+    """Where steps were measured and how long each took, (P,), in which cells; `known` is whether a
+    context is, and `assumed` what had to be taken from elsewhere, in sentences.
     """
 
     points: Points
     time_s: FloatArray
+    where: tuple[Where, ...]
     known: bool
     assumed: tuple[str, ...]
 
@@ -35,10 +37,11 @@ def step_times(
     """The figures in seconds of a step or a whole round. Rows without a context get `context`.
 
     A rate or a time per token becomes a time by the tokens of a round: those of the row, else of
-    `acceptance`; refused where neither says. A speedup needs a plain step beside it.
+    `acceptance`; refused where neither says. A speedup needs a plain step beside it. Of more than
+    MOST figures, those of one place are folded into their median.
     """
     if len(rows) < FEWEST:
-        what = f"{len(rows)} step times"
+        what = f"{len(rows)} step time{'' if len(rows) == 1 else 's'}"
         raise InputError(what, where=rows[0].where, expected=f"{FEWEST} or more")
     contexts = _contexts(rows, context)
     plain = {
@@ -59,8 +62,31 @@ def step_times(
         if converted
         else "",
     )
-    known = contexts[0] is not None
-    return StepTimes(points, np.asarray(times, np.float64), known, tuple(filter(None, assumed)))
+    every = StepTimes(
+        points,
+        np.asarray(times, np.float64),
+        where=tuple(run.where for run in rows),
+        known=contexts[0] is not None,
+        assumed=tuple(filter(None, assumed)),
+    )
+    return every if len(rows) <= MOST else _folded(every)
+
+
+def _folded(times: StepTimes) -> StepTimes:
+    """One figure for each place, the median of its logarithms."""
+    axes = (times.points.batch, times.points.context, times.points.width, times.points.k)
+    places, first, group = np.unique(np.stack(axes), axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(group.reshape(-1)))[:-1]
+    logs = [np.median(one) for one in np.split(np.log(times.time_s[order]), ends)]
+    said = f"{len(order):,} figures lie at {len(logs):,} places: the median of each is fitted"
+    return replace(
+        times,
+        points=Points(*places),
+        time_s=np.exp(logs),
+        where=tuple(times.where[at] for at in first),
+        assumed=(*times.assumed, *((said,) if len(logs) < len(order) else ())),
+    )
 
 
 def _contexts(rows: Sequence[Run], context: float | None) -> list[float | None]:
