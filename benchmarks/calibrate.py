@@ -2,19 +2,23 @@
 
     python benchmarks/calibrate.py [--quick]
 
-Three worlds, each calibrated on plain steps, the shortest and the longest rounds alone, and asked
-for a best k at every batch: engines of ours that time every kernel (tiles, graphs, experts), laws
-in closed form (padding, eager launches beyond a width, a hard knee), and published speedups of
-measurements/rounds.csv that hold three or more draft lengths. Timing noise is added to the first
-two; a loss is against the best of the noisy times, as whoever measured them would judge.
+Worlds, each calibrated on plain steps, the shortest and the longest rounds alone, and asked for a
+best k at every batch: engines of ours that time every kernel (tiles, graphs, experts), laws in
+closed form (padding, eager launches beyond a width, a hard knee), passes made of measured kernels
+(tiles.csv: their time by rows, jagged as it is), and published speedups that hold three or more
+draft lengths: those of measurements/rounds.csv, and rates over batch and k (GRIDS). Timing noise is
+added to all but the last; a loss is against the best of the noisy times, as whoever measured them
+would judge.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -51,6 +55,46 @@ LAWS = {
     "compute": (3.3, 0.05, 0.12, 2, 0.2, 0.2, 0, 1, 1, 0),
 }
 EAGER_S = 1.5e-3
+TILES = Path(__file__).with_name("tiles.csv")
+# Rates over batch and k that people published, and tokens per round: where a source does not state
+# these, those of an acceptance that decays; they cancel at every k that is measured.
+GRIDS = {
+    # SGLang pull request 22246, tok/s, mean of 3 runs: topk 1, steps 1 to 6
+    "Qwen3-235B-A22B": (
+        (1, 2, 4, 8, 16, 32, 64),
+        {
+            1: (162, 289, 528, 823, 1268, 2143, 3353),
+            2: (188, 332, 568, 903, 1451, 2297, 3693),
+            3: (195, 332, 572, 896, 1531, 2352, 3555),
+            4: (199, 333, 572, 911, 1537, 2348, 3400),
+            5: (199, 331, 569, 905, 1464, 2316, 3222),
+            6: (188, 311, 549, 883, 1413, 2239, 3054),
+        },
+        (0.75, 0.95),
+    ),
+    "GLM-4.7-FP8": (
+        (1, 2, 4, 8, 16, 32),
+        {
+            1: (130, 236, 469, 795, 1265, 2090),
+            2: (167, 286, 581, 972, 1540, 2497),
+            3: (195, 350, 648, 1075, 1766, 2761),
+            4: (204, 371, 709, 1113, 1704, 2707),
+            5: (210, 377, 724, 1124, 1757, 2780),
+        },
+        (0.85, 0.95),
+    ),
+    # KookiesNKareem/spec-goodput-control, RESULTS.md section 6: Qwen2.5-7B on an A40, vLLM 0.6.3
+    "Qwen2.5-7B": (
+        (1, 8, 32),
+        {
+            0: (34.0, 252.3, 870.3),
+            1: (41.4, 291.0, 723.1),
+            2: (45.0, 305.1, 686.5),
+            3: (43.3, 275.0, 652.6),
+        },
+        (0.884, 0.95),
+    ),
+}
 ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9)
 DECAYS = ((0.82, 0.95), (0.75, 0.8), (0.9, 0.97), (0.65, 1.02))
 
@@ -114,6 +158,35 @@ def published() -> Iterator[World]:
             yield World(name, batch, (0, *lengths), (tau / speedup)[np.newaxis], tau[np.newaxis])
 
 
+def tiles(longest: int) -> Iterator[World]:
+    """Passes whose kernels were measured at so many rows; a drafter of a layer and a wait."""
+    with TILES.open(encoding="utf-8") as file:
+        curves = defaultdict(list)
+        for row in csv.DictReader(file):
+            key = (row["kernels"], int(row["layers"]))
+            curves[key].append((float(row["rows"]), 1e-6 * float(row["layer_us"])))
+    k = np.arange(longest + 1)
+    batch = np.asarray([1, 2, 4, 8, 16, 32, 64, 128], np.float64)
+    for (name, layers), curve in curves.items():
+        rows, layer_s = np.asarray(curve).T
+        wide_s = np.interp(batch[:, np.newaxis] * (k + 1), rows, layer_s)
+        once_s = np.interp(batch, rows, layer_s)[:, np.newaxis]
+        times = layers * wide_s + 1e-3 + 0.04e-3 * batch[:, np.newaxis]
+        times = times + np.where(k > 0, 0.4e-3 + k * (once_s + 0.25e-3), 0.0)
+        yield World(name, batch, tuple(k.tolist()), times)
+
+
+def grids() -> Iterator[World]:
+    """Published rates over batch and k."""
+    for name, (batches, rates, (first, decay)) in GRIDS.items():
+        lengths = tuple(rates)
+        kept = np.cumprod(first * decay ** np.arange(max(lengths)))
+        tokens = np.concatenate(([1.0], 1 + np.cumsum(kept)))[list(lengths)]
+        batch = np.asarray(batches, np.float64)
+        times = batch[:, np.newaxis] * tokens / np.asarray(list(rates.values())).T
+        yield World(name, batch, lengths, times, tokens[np.newaxis])
+
+
 def survivals(longest: int) -> Iterator[FloatArray]:
     """Tokens per round at each draft length, of several acceptances."""
     steps = np.arange(longest)
@@ -125,7 +198,8 @@ def survivals(longest: int) -> Iterator[FloatArray]:
 def predicted(world: World, time_s: FloatArray) -> FloatArray:
     """Times at every draft length from those at 0, the shortest and the longest."""
     batch, k = np.meshgrid(world.batch, np.asarray(world.k, np.float64), indexing="ij")
-    known = np.isin(k, (world.k[0], world.k[1], world.k[-1]))
+    rounds = [length for length in world.k if length]
+    known = np.isin(k, (0, rounds[0], rounds[-1]))
     points = Points(batch[known], 0 * batch[known], k[known] + 1, k[known])
     form = StepForm.of(points, time_s[known])
     found = fit(form.unknowns, lambda values: form.seconds(values, points), time_s[known])
@@ -147,7 +221,9 @@ def losses(
         rate, true = (each / said)[:, some], (each / times)[:, some]
         named = np.take_along_axis(true, rate.argmax(axis=1)[:, np.newaxis], axis=1)[:, 0]
         lost += (1 - named / true.max(axis=1)).tolist()
-    return lost, np.abs(said / times - 1)[:, 2:-1].ravel().tolist()
+    rounds = [length for length in world.k if length]
+    middle = np.isin(world.k, rounds[1:-1])
+    return lost, np.abs(said / times - 1)[:, middle].ravel().tolist()
 
 
 def report(
@@ -175,7 +251,10 @@ def main() -> None:
             told = f"{words}, noise {100 * noise:g} %"
             report(f"engines, {told}", list(engines(longest)), some, noise)
             report(f"laws, {told}", list(laws(longest)), some, noise)
+            report(f"tiles, {told}", list(tiles(longest)), some, noise)
     report("published", list(published()), None, 0.0)
+    for world in grids():
+        report(f"published, {world.name}", [world], None, 0.0)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,10 @@ def calibrate(
     """Fit an engine card to your measured steps.
 
     With -t, -d and -g the constants of whole passes on those cards; without, a form of its own,
-    and the card holds the times. With -a also the best k at each batch. step_s of k drafts is a
-    whole round. The card goes to -o NAME.yaml; specplan best-k -e ./NAME.yaml uses it.
+    and the card holds the times. With -a also the best k at each batch, of all up to the longest
+    measured or of -k: in JSON answer.best_k, such as {"1": 5, "64": 3}. step_s of k drafts is a
+    whole round. Plain steps, k = 1 and the longest k at a few batches suffice. The card goes to
+    -o NAME.yaml; specplan best-k -e ./NAME.yaml uses it.
     """
     from specplan.cli.fitting import UNNAMED, answered
     from specplan.cli.plans import catalogue_of

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from specplan.physics.tokens import FloatArray
 
 JITTER = 0.01  # repeats of a step's time differ by about so much
-MOST = 200  # residuals that are carried: of more, some at even steps
+MOST = 80  # residuals that are carried: of more, some at even steps of rows
 SHARES = (0.0, 0.3, 0.6, 0.9)  # of the variance that rows explain
 ROWS = (0.3, 0.6, 1.0)  # e-folds of rows
 ELSEWHERE = ((0.35, 4.0), (1.0, 4.0), (0.35, 1.5))  # e-folds of batch, and of width
@@ -80,8 +80,8 @@ class Carried:
     @classmethod
     def of(cls, places: Places, residual: FloatArray) -> Carried:
         """The likeliest surface; of more than MOST residuals, some at even steps carry all."""
-        step = -(-len(residual) // MOST)
-        kept = np.argsort(places.batch * places.width, kind="stable")[::step]
+        order = np.argsort(places.batch * places.width, kind="stable")
+        kept = order[np.linspace(0, len(order) - 1, min(len(order), MOST)).astype(np.intp)]
         known, some = places.some(kept), residual[kept]
         far = _Far.between(known, known)
         best = max(_surfaces(some), key=lambda surface: _likelihood(surface, far, some))

@@ -34,6 +34,8 @@ def calibrate(runs: Runs, asked: Asked, around: Around) -> Answer:
     """
     setup = around.setup
     times = _timed(runs, asked, setup)
+    if setup is None:
+        times, asked = _one_context(times, asked)
     form: PassForm | StepForm
     form = PassForm.of(setup, times.points) if setup else StepForm.of(times.points, times.time_s)
     found = fit(form.unknowns, lambda values: form.seconds(values, times.points), times.time_s)
@@ -65,6 +67,19 @@ def _timed(runs: Runs, asked: Asked, setup: Setup | None) -> StepTimes:
     times = step_times(runs.rows, asked.acceptance, USUAL_CONTEXT)
     taken = f"context {USUAL_CONTEXT:,.0f} is taken where no row states one: -c says another"
     return replace(times, assumed=(*times.assumed, taken))
+
+
+def _one_context(times: StepTimes, asked: Asked) -> tuple[StepTimes, Asked]:
+    """Steps of one context say nothing of another: whichever is asked about, theirs is answered."""
+    contexts = np.unique(times.points.context).tolist()
+    if not times.known or len(contexts) > 1 or asked.context in {None, contexts[0]}:
+        return times, asked
+    said = (
+        f"all steps were measured at context {contexts[0]:,.0f}, and are taken to take as long at "
+        f"{asked.context:,.0f}: -t, -d and -g say what a context costs"
+    )
+    asked = replace(asked, context=contexts[0])
+    return replace(times, assumed=(*times.assumed, said)), asked
 
 
 def _value(
@@ -135,6 +150,11 @@ def _assumed(times: StepTimes, fitted: Fitted, value: Calibrated, asked: Asked) 
     if value.not_told:
         yield f"{view.listed(value.not_told)}: left to the prior, the steps do not tell"
     rounds = sorted({int(k) for k in fitted.points.k if k})
+    if len(rounds) == 1:
+        yield (
+            f"all rounds draft {rounds[0]}: what a round takes whatever it drafts, and what each "
+            "draft takes, cannot be told apart; rounds of a larger k would tell"
+        )
     inner = [k for k in candidates(fitted, asked) if rounds and rounds[0] < k < rounds[-1]]
     between = [k for k in inner if k not in rounds]
     if between and asked.acceptance:

@@ -33,17 +33,23 @@ def candidates(fitted: Fitted, asked: Asked) -> tuple[int, ...]:
 def choices_of(fitted: Fitted, times: StepTimes, asked: Asked) -> Iterator[Chosen]:
     """The best k at each batch and context."""
     k = candidates(fitted, asked)
-    batches = asked.batch or tuple(np.unique(fitted.points.batch).tolist())
-    contexts = (asked.context,) if asked.context is not None else _contexts(times)
-    if len(batches) * len(contexts) * len(k) > MOST_ASKED:
+    places = list(_places(fitted, times, asked))
+    if len(places) * len(k) > MOST_ASKED:
         raise UsageError(f"more than {MOST_ASKED:,} points", hint="ask for fewer batches")
-    for context in contexts:
+    for context, batch in places:
+        yield _chosen(fitted, asked, batch, context, k)
+
+
+def _places(fitted: Fitted, times: StepTimes, asked: Asked) -> Iterator[tuple[float | None, float]]:
+    """Contexts and batches of a best k: those asked for, else as they were measured together."""
+    points = fitted.points
+    measured = set(zip(points.context.tolist(), points.batch.tolist(), strict=True))
+    batches = asked.batch or tuple(np.unique(points.batch).tolist())
+    known = np.unique(points.context).tolist() if times.known else [None]
+    for context in known if asked.context is None else [asked.context]:
         for batch in batches:
-            yield _chosen(fitted, asked, batch, context, k)
-
-
-def _contexts(times: StepTimes) -> tuple[float | None, ...]:
-    return tuple(np.unique(times.points.context).tolist()) if times.known else (None,)
+            if asked.batch or asked.context is not None or (context or 0.0, batch) in measured:
+                yield context, batch
 
 
 def points_at(batch: float, context: float | None, k: Sequence[int]) -> Points:
@@ -80,8 +86,8 @@ def _chosen(
 
 
 def best_k(choices: Sequence[Chosen]) -> dict[str, int]:
-    """Draft lengths by batch; by batch@context where there are several contexts."""
-    several = len({choice.context for choice in choices}) > 1
+    """Draft lengths by batch; by batch@context where a batch has several contexts."""
+    several = len({choice.batch for choice in choices}) < len(choices)
     return {
         f"{c.batch:g}@{c.context:g}" if several and c.context is not None else f"{c.batch:g}": c.k
         for c in choices

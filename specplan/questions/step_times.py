@@ -15,6 +15,7 @@ from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 
 FEWEST = 3
+ALIKE = 1.1  # times another context: one and the same
 MOST = 500  # figures, beyond which repeats are folded: a fit takes as long as they are many
 
 
@@ -43,7 +44,7 @@ def step_times(
     if len(rows) < FEWEST:
         what = f"{len(rows)} step time{'' if len(rows) == 1 else 's'}"
         raise InputError(what, where=rows[0].where, expected=f"{FEWEST} or more")
-    contexts = _contexts(rows, context)
+    contexts = _alike(_contexts(rows, context))
     plain = {
         (run.batch, at): run.value * (run.tau or 1.0)
         for run, at in zip(rows, contexts, strict=True)
@@ -97,6 +98,20 @@ def _contexts(rows: Sequence[Run], context: float | None) -> list[float | None]:
         hint = "fill it, or give -c for the rows without"
         raise InputError("a row without context beside rows with", where=blank.where, hint=hint)
     return found
+
+
+def _alike(contexts: Sequence[float | None]) -> list[float | None]:
+    """The same, those within ALIKE of one another as their median: a mean that a server saw, which
+    differs a little from run to run, is one context.
+    """
+    groups: list[list[float]] = []
+    for one in sorted(context for context in contexts if context is not None):
+        if groups and one <= ALIKE * groups[-1][0]:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    middle = {one: float(np.median(group)) for group in groups for one in group}
+    return [middle.get(one) if one is not None else None for one in contexts]
 
 
 def _seconds(

@@ -42,6 +42,13 @@ def test_the_unit_stands_in_the_columns_name(tmp_path, column, cell, what, value
     assert run.value == pytest.approx(value)
 
 
+def test_names_are_read_in_any_case_and_others_stay_unread(tmp_path):
+    runs = read(tmp_path, "GPU,Batch, K ,Step_MS,alpha\nh100,8,3,6.5,0.7\n")
+    assert (runs.rows[0].batch, runs.rows[0].k) == (8, 3)
+    assert runs.rows[0].value == pytest.approx(0.0065)
+    assert runs.unread == ("GPU", "alpha")
+
+
 def test_passes_of_the_target_alone(tmp_path):
     first, second = read(tmp_path, "batch,width,step_ms\n8,1,6\n8,4,7\n").rows
     assert (first.k, first.width, second.k, second.width) == (0, 1, 0, 4)
@@ -51,6 +58,11 @@ def test_passes_of_the_target_alone(tmp_path):
     ("text", "message"),
     [
         ("batch,k,step\n1,0,1\n", "1:9: unknown column 'step'; did you mean 'step_s'?"),
+        ("batch,k,itl_ms\n1,0,1\n", "1:9: unknown column 'itl_ms'; did you mean 'step_ms'?"),
+        ("batch size,k,step_s\n", "1:1: unknown column 'batch size'; did you mean 'batch'?"),
+        ("batch,gamma,step_s\n", "1:7: unknown column 'gamma'; did you mean 'k'?"),
+        ("1,0,.01\n1,1,.02\n", "1:1: numbers where the names of columns should be; expected batch"),
+        ("batch,k,K,step_s\n", "1:9: column 'k' twice; keep one"),
         ("batch,k,k,step_s\n", "1:9: column 'k' twice; keep one"),
         ("batch,k\n1,0\n", "1:1: no column of times; expected one of step_s, tpot_s, tokens_per_s"),
         (
