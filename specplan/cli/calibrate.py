@@ -37,7 +37,8 @@ def calibrate(
     and the card holds the times. With -a also the best k at each batch, of all up to the longest
     measured or of -k: in JSON answer.best_k, such as {"1": 5, "64": 3}. step_s of k drafts is a
     whole round. Plain steps, k = 1 and the longest k at a few batches suffice. The card goes to
-    -o NAME.yaml; specplan best-k -e ./NAME.yaml uses it.
+    -o NAME.yaml; specplan best-k -e ./NAME.yaml uses it. With -e it follows that engine, whose
+    flags specplan emit then writes.
     """
     from specplan.cli.fitting import UNNAMED, answered
     from specplan.cli.plans import catalogue_of

@@ -136,7 +136,8 @@ def _asked(
     for name, values in (("acceptance", acceptance), ("context", context)):
         if len(values) > 1:
             what = f"{len(values)} values of {name}"
-            raise UsageError(what, where=Where(flag_of(name)), expected="one")
+            hint = "rates by position: unconditional:.8,.6,.5" if name == "acceptance" else ""
+            raise UsageError(what, where=Where(flag_of(name)), expected="one", hint=hint)
     k = resolver.axis("k", grammar.lengths)
     batch = resolver.axis("batch", grammar.batches)
     if (k or batch) and not acceptance:

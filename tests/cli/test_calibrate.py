@@ -185,7 +185,10 @@ def test_longer_contexts_take_longer(capsys):
         ("calibrate runs.csv -d eagle3", "--draft: no target to lay it over; add -t and -g"),
         ("calibrate runs.csv -t llama-3.1-8b -d free", "--hardware: on which accelerator?"),
         ("calibrate runs.csv -t llama-3.1-8b,llama-3-8b -d free -g h100", "2 setups for one set"),
-        ("calibrate runs.csv -a 0.6,0.7", "--acceptance: 2 values of acceptance; expected one"),
+        (
+            "calibrate runs.csv -a 0.6,0.7",
+            "acceptance; expected one; rates by position: unconditional:",
+        ),
         ("calibrate runs.csv --isl 100", "--isl and --osl go together"),
         ("calibrate runs.csv -e vllm,sglang", "--engine: several engines"),
         ("calibrate runs.csv -o runs.csv", "runs.csv is an input of this answer"),
