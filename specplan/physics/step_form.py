@@ -1,14 +1,16 @@
 """Step times without cards: a form that engines' steps follow, and what may stand in it.
 
     pass(B, n)   = (M^p + A^p)^(1/p),  A = row B n,
-                   M = floor + sequence B + token B c + experts (1 - exp(-B n / spread))
+                   M = floor + sequence B + token B c + experts (1 - exp(-m / spread)),
+                   m = B (1 + overlap (n - 1))
     round(B, k)  = pass(B, k + 1) + round + k (draft + draft_sequence B),  k >= 1
 
 M is what a pass waits for whatever it computes: weights, the host, the caches of B sequences of c
 tokens, and the experts that its rows touch one after another (a sparse model's weights, concave in
-k). A is arithmetic, in proportion to rows. p = 1 adds up, which makes rounds straight in k; large p
-leaves a knee. Sources: additive fits of vLLM's steps (SpecDecode-Bench, arXiv 2601.11580); the
-blend and the experts touched as in docs/physics.md.
+k; tokens of one sequence choose alike, which overlap counts). A is arithmetic, in proportion to
+rows. p = 1 adds up, which makes rounds straight in k; large p leaves a knee. Sources: additive fits
+of vLLM's steps (SpecDecode-Bench, arXiv 2601.11580); the blend and the experts touched as in
+docs/physics.md.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from specplan.physics.whole import blended
 
 BLEND = Unknown("blend", "1", 2.0, 0.5, 1.0, 12.0, "1 adds up, 12 is a maximum", scales=True)
 SPREAD = Unknown("spread", "rows", 30.0, 1.0, 2.0, 1e3, "rows that touch 63 %", scales=True)
+OVERLAP = Unknown("overlap", "1", 1.0, 0.15, 0.0, 1.0, "how far tokens choose experts alone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class StepForm:
             BLEND,
             _seconds("experts", 0.1 * least, 0.5 * least, "more as rows touch more experts"),
             SPREAD,
+            OVERLAP,
         ]
         if points.k.any():
             found += [
@@ -80,7 +84,8 @@ class StepForm:
         rows = points.batch * points.width
         waits_s = at["floor"] + at["sequence"] * points.batch
         waits_s = waits_s + at.get("token", 0.0) * points.batch * points.context
-        waits_s = waits_s + at["experts"] * -np.expm1(-rows / at["spread"])
+        apart = points.batch * (1 + at["overlap"] * (points.width - 1))
+        waits_s = waits_s + at["experts"] * -np.expm1(-apart / at["spread"])
         pass_s = blended(waits_s, at["row"] * rows, at["blend"])
         return pass_s + self.extra_s(values, points)
 
