@@ -5,7 +5,8 @@
 Worlds, each calibrated on plain steps, the shortest and the longest rounds alone, and asked for a
 best k at every batch: engines of ours that time every kernel (tiles, graphs, experts), laws in
 closed form (padding, eager launches beyond a width, a hard knee), passes made of measured kernels
-(tiles.csv: their time by rows, jagged as it is), and published speedups that hold three or more
+(tiles.csv: microseconds of a layer by rows, jagged as they are, from the kernel tables of
+aiconfigurator-core 0.12.0, Apache-2.0), and published speedups that hold three or more
 draft lengths: those of measurements/rounds.csv, and rates over batch and k (GRIDS). Timing noise is
 added to all but the last; a loss is against the best of the noisy times, as whoever measured them
 would judge.
