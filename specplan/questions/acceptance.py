@@ -22,7 +22,7 @@ COLUMNS = (
         "conditional", "1", "given all before", "number", "share of the rounds that kept all before"
     ),
 )
-SOURCES = "Cochran 1977; Schmeiser 1982; Wilson 1927"
+SOURCES = "Cochran 1977; Lazarus et al. 2018; Wilson 1927"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
