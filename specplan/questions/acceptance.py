@@ -119,6 +119,7 @@ def refuse_empty(capture: Capture) -> None:
     if capture.contradictions:
         raise Refused(f"contradicts itself: {capture.contradictions[0]}", where=where)
     reasons = [TRAPS[trap] for trap in capture.traps if trap == "diffusion"]
+    reasons += capture.warnings
     raise Refused(
         f"no drafts in it ({capture.origin.format}, {capture.lines:,} lines)",
         where=where,

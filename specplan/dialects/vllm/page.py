@@ -173,8 +173,9 @@ def _gauges(page: Exposition, place: int) -> Iterator[Found]:
     k = round(drafted / drafts) if drafts > 0 else 0
     if abs(kept / drafted - rate) > _EXACT or not k or abs(drafted / drafts - k) > _EXACT * k:
         yield Noted(trap="counter-overcount", line=place)
-        says = f"V0's efficiency is {efficiency:.4g}: tokens of a round over k + 1, k not told"
+        says = f"V0's efficiency is {efficiency:.4g}: tokens of a round over k + 1, and -k gives k"
         yield Noted(warning=says, line=place)
+        yield Span(efficiency=efficiency, line=place)
         return
     drafts = drafted / k
     yield Noted(trap="no-drafts-count", line=place)

@@ -8,6 +8,7 @@ the batches of `batches` leave: trials / design effect, with Student's t.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Capture, Found, Noted, Origin, Span, Told
@@ -80,6 +81,8 @@ class Fold:
         k = self._asked_k or span.k or self.k
         if span.k and self._asked_k is None:
             self.k = max(self.k or 0, span.k) if "k" not in self.told else self.k
+        if span.efficiency is not None and k:
+            span = replace(span, tau=span.efficiency * (k + 1), k=k)
         counts, said = judged(span, k, self._asked_k)
         for each in said:
             self._contradict(each if counts else f"{each}: left out", span.line)

@@ -232,3 +232,19 @@ def test_intervals_cover_requests_that_differ(simulated, batch, spans):
     alphas = [simulated.folded(one).alpha for one in counts]
     naive = 1.96 * np.sqrt(0.7 * 0.3 / (2.5 * got["rounds"]))
     assert np.mean(np.abs(np.array(alphas) - LONG_RUN[0]) <= naive) < 0.5
+
+
+def test_what_cannot_be_is_in_no_mean():
+    found = folded(Span(tau=2.4, weight=100, k=3), Span(tau=5.5, weight=100, k=3, line=2))
+    assert found.tokens_per_round == pytest.approx(2.4)
+    assert found.contradictions == (
+        "line 2: 5.5 tokens a round at k = 3: at most 4 can be: left out",
+    )
+
+
+def test_an_efficiency_is_tokens_a_round_where_the_user_gives_k():
+    fold = Fold(k=4)
+    fold.take(Span(efficiency=0.65))
+    found = fold.capture("s", ORIGIN)
+    assert (found.tokens_per_round, found.k) == (pytest.approx(3.25), 4)
+    assert folded(Span(efficiency=0.65)).tokens_per_round is None
