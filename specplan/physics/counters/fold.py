@@ -28,6 +28,7 @@ class Fold:
 
     def __init__(self, k: int | None = None) -> None:
         self.k = self._asked_k = k
+        self._longer = 0  # drafts that were, where the user says less
         self.spans = self.left_out = self.bare = 0
         self.drafts = self.drafted = self.accepted = self.weight = self.rate_weight = 0.0
         self.drafted_of = self.accepted_of = 0.0  # spans that state both
@@ -89,6 +90,7 @@ class Fold:
         if counts is None:
             self.left_out += 1
             return
+        self._against_k(counts, span.line)
         self.spans += 1
         weight = counts.drafts if counts.drafts is not None else counts.weight
         for name, watched in self.watched.items():
@@ -98,6 +100,12 @@ class Fold:
         self._count(counts, span.rate)
         self._batch(counts, span)
         self.pools.add(counts, k)
+
+    def _against_k(self, counts: Counts, line: int) -> None:
+        longest = max(counts.length or 0, len(counts.at))
+        if self._asked_k and longest > max(self._asked_k, self._longer):
+            self._contradict(f"drafts of {longest}, and -k says {self._asked_k}", line)
+            self.k = self._longer = longest
 
     def _contradict(self, said: str, line: int) -> None:
         self.contradicting += 1

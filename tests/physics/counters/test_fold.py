@@ -248,3 +248,11 @@ def test_an_efficiency_is_tokens_a_round_where_the_user_gives_k():
     found = fold.capture("s", ORIGIN)
     assert (found.tokens_per_round, found.k) == (pytest.approx(3.25), 4)
     assert folded(Span(efficiency=0.65)).tokens_per_round is None
+
+
+def test_a_k_of_the_user_s_below_what_was_drafted_is_named_once():
+    fold = Fold(k=2)
+    fold.take_all([span(line=4), span(line=5)])
+    found = fold.capture("s", ORIGIN)
+    assert found.contradictions == ("line 4: drafts of 3, and -k says 2",)
+    assert found.k == 3
