@@ -71,9 +71,10 @@ class Page:
         if before is None:
             yield from self._told(document, place)
             return
-        if any(now.get(key, 0) < value for key, value in before.items()):
+        fell = {key[2:] for key, value in before.items() if now.get(key, 0) < value}
+        if fell:  # an engine started again, others may have gone on
             yield from self._note("counter-reset", place)
-            before = {}
+            before = {key: value for key, value in before.items() if key[2:] not in fell}
         self._differences += 1
         yield _span(document, {key: now[key] - before.get(key, 0) for key in now}, place)
 

@@ -65,9 +65,11 @@ def test_counters_that_fall_have_started_again() -> None:
     assert "counter-reset" in found.traps
 
 
-def test_one_engine_that_fell_is_enough() -> None:
+def test_an_engine_that_fell_starts_again_and_others_go_on() -> None:
     found = Read(page(LATE, EARLY), page(EARLY, LATE))
     assert "counter-reset" in found.traps
+    assert found.span.drafts == 1000 + 500
+    assert found.span.at_position == (800 + 400, 550 + 250, 350 + 150)
 
 
 def test_an_engine_gone_is_a_new_start() -> None:
