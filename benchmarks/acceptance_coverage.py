@@ -1,15 +1,17 @@
 """How often the intervals of `specplan acceptance` hold the truth, over thousands of captures.
 
-    python benchmarks/acceptance_coverage.py [CAPTURES]
+    python benchmarks/acceptance_coverage.py [CAPTURES] [NAME...]
 
 Drafts alike (iid): every draft token is kept with one probability. Requests that differ: alpha of
-each request is drawn from Beta(7, 3), and so many requests decode at once that the batch stays
-full; a round takes 30 ms and a span is 10 s, as in vLLM's log. The truth of those is the share that
-an endless capture gives: rounds of a request that keeps little are more. A draft is k tokens.
+each request is drawn from Beta(7, 3), and a request that ends makes room for the next, so that the
+batch stays full; a round takes 30 ms and a span is 10 s, as in vLLM's log. The truth of those is
+the share that an endless capture gives: rounds of a request that keeps little are more. NAME picks
+the cases whose names hold it.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +26,12 @@ from specplan.physics.counters.fold import Fold
 ORIGIN = Origin(format="simulated", engine="vllm")
 SPAN_S, ROUND_S = 10.0, 0.03
 SIGMA = 0.8  # of the logarithm of output lengths
+BETA = (7, 3)
+K = 4  # draft length where requests differ
+WARM = 3  # mean output lengths in rounds, before a capture of requests that differ begins
 SEED = 20261130
+
+Counts = npt.NDArray[np.float64]  # (captures, spans, 1 + k): rounds, those that keep each position
 
 
 @dataclass(frozen=True)
@@ -36,11 +43,8 @@ class Truth:
     positions: tuple[float, ...]
 
 
-Counts = npt.NDArray[np.float64]  # (spans, 1 + k): rounds, and those that keep each position
-
-
 def folded(counts: Counts) -> Capture:
-    """The capture of spans."""
+    """The capture of spans, shape (spans, 1 + k)."""
     k, fold = counts.shape[1] - 1, Fold()
     for rounds, *kept in counts.tolist():
         if rounds:
@@ -49,75 +53,71 @@ def folded(counts: Counts) -> Capture:
     return fold.capture("simulated", ORIGIN)
 
 
-def alike(rng: np.random.Generator, alpha: float, k: int, rounds: int, spans: int) -> Counts:
-    """Spans of equally many rounds of one alpha."""
-    kept = np.minimum(rng.geometric(1 - alpha, (spans, rounds)) - 1, k)
-    return _by_position(kept, k)
+def alike(
+    rng: np.random.Generator, alpha: float, k: int, rounds: int, spans: int, captures: int
+) -> Counts:
+    """Spans of equally many rounds of one alpha: rounds by what they keep are multinomial."""
+    survival = alpha ** np.arange(k + 1)
+    exactly = np.append(survival[:-1] - survival[1:], survival[-1])
+    kept = rng.multinomial(rounds, exactly, (captures, spans))
+    return kept[..., ::-1].cumsum(axis=-1)[..., ::-1].astype(np.float64)
 
 
-def _by_position(kept: npt.NDArray[np.int64], k: int) -> Counts:
-    at = [(kept >= place).sum(axis=1) for place in range(1, k + 1)]
-    return np.column_stack([np.full(len(kept), kept.shape[1]), *at]).astype(np.float64)
-
-
-def differing(rng: np.random.Generator, batch: int, tokens: int, spans: int, k: int) -> Counts:
+def differing(
+    rng: np.random.Generator, batch: int, tokens: int, spans: int, captures: int
+) -> Counts:
     """Spans of a full batch of requests of `tokens` tokens on average, alpha ~ Beta(7, 3) each."""
-    per_span = round(SPAN_S / ROUND_S)
-    counts = np.zeros((spans, 1 + k))
-    for _ in range(batch):
-        at = -int(rng.integers(0, 4 * tokens))  # slots are not in step when the capture begins
-        while at < spans * per_span:
-            kept = _request(rng, tokens, k)
-            where = at + np.arange(len(kept))
-            inside = where >= 0
-            _tally(counts, where[inside] // per_span, kept[inside], k)
-            at += len(kept)
+    per_span, slots = round(SPAN_S / ROUND_S), batch * captures
+    left = np.zeros(slots, np.float32)  # tokens that the request of a slot still makes
+    scale = np.ones(slots, np.float32)  # -1 / ln(alpha): a round keeps floor(Exp(1) x scale)
+    counts = np.zeros((captures, spans, 1 + K))
+    for step in range(-WARM * tokens, spans * per_span):
+        ended = np.flatnonzero(left <= 0)
+        if len(ended):
+            spread = SIGMA * rng.standard_normal(len(ended)) - SIGMA**2 / 2
+            left[ended] = tokens * np.exp(spread)
+            scale[ended] = -1 / np.log(rng.beta(*BETA, len(ended)))
+        kept = np.minimum(rng.standard_exponential(slots, np.float32) * scale, K).astype(np.int8)
+        left -= kept + 1
+        if step >= 0:
+            by_capture, at = kept.reshape(captures, batch), counts[:, step // per_span]
+            at[:, 0] += batch
+            for place in range(1, K + 1):
+                at[:, place] += (by_capture >= place).sum(axis=1)
     return counts
 
 
-def _request(rng: np.random.Generator, tokens: int, k: int) -> npt.NDArray[np.int64]:
-    alpha = min(float(rng.beta(7, 3)), 1 - 1e-12)
-    length = rng.lognormal(np.log(tokens) - SIGMA**2 / 2, SIGMA)
-    kept = np.minimum(rng.geometric(1 - alpha, int(length) + 1) - 1, k)
-    return kept[: int(np.searchsorted(np.cumsum(kept + 1), length)) + 1]
-
-
-def _tally(
-    counts: Counts, span: npt.NDArray[np.int64], kept: npt.NDArray[np.int64], k: int
-) -> None:
-    inside = span < len(counts)
-    span, kept = span[inside], kept[inside]
-    for place in range(k + 1):
-        counts[:, place] += np.bincount(span[kept >= place], minlength=len(counts))
-
-
 def truth_of(counts: Counts) -> Truth:
-    """The long-run figures of one very long capture."""
-    rounds, *at = counts.sum(axis=0)
+    """The long-run figures: those of all captures together."""
+    rounds, *at = counts.sum(axis=(0, 1))
     kept = sum(at)
     return Truth(kept / (kept + rounds - at[-1]), 1 + kept / rounds, tuple(a / rounds for a in at))
 
 
-def coverage(make: Callable[[], Counts], truth: Truth, captures: int) -> dict[str, float]:
+def inside(low: float | None, high: float | None, truth: float) -> bool:
+    """Whether an interval holds the truth; everything does, where nothing is claimed."""
+    return (-math.inf if low is None else low) <= truth <= (math.inf if high is None else high)
+
+
+def coverage(counts: Counts, truth: Truth) -> dict[str, float]:
     """Shares of captures whose intervals hold the truth, and the mean width of alpha's."""
     found = {"alpha": 0, "tau": 0, "first": 0, "last": 0}
-    width = rounds = 0.0
-    for _ in range(captures):
-        one = folded(make())
-        assert one.alpha_low is not None and one.alpha_high is not None
-        assert one.tokens_per_round_low is not None and one.tokens_per_round_high is not None
-        found["alpha"] += one.alpha_low <= truth.alpha <= one.alpha_high
-        found["tau"] += one.tokens_per_round_low <= truth.tau <= one.tokens_per_round_high
+    width = effective = 0.0
+    for one in map(folded, counts):
+        found["alpha"] += inside(one.alpha_low, one.alpha_high, truth.alpha)
+        found["tau"] += inside(one.tokens_per_round_low, one.tokens_per_round_high, truth.tau)
         for name, place in (("first", 0), ("last", -1)):
-            low, high = one.per_position_low[place], one.per_position_high[place]
-            found[name] += low <= truth.positions[place] <= high
-        width += one.alpha_high - one.alpha_low
-        rounds += (one.effective_rounds or 0) / (one.drafts or 1)
-    shares = {name: hits / captures for name, hits in found.items()}
-    return shares | {"width": width / captures, "effective": rounds / captures}
+            ends = one.per_position_low[place], one.per_position_high[place]
+            found[name] += inside(*ends, truth.positions[place])
+        width += (one.alpha_high or 0.0) - (one.alpha_low or 0.0)
+        effective += one.effective_rounds or 0.0
+    shares = {name: hits / len(counts) for name, hits in found.items()}
+    rounds = float(counts[..., 0].sum()) / len(counts)
+    mean = effective / len(counts)
+    return shares | {"width": width / len(counts), "rounds": rounds, "effective": mean}
 
 
-ALIKE = [
+ALIKE = [  # alpha, k, rounds of a span, spans
     (0.7, 3, 5000, 1),
     (0.7, 3, 100, 2),
     (0.7, 3, 100, 4),
@@ -130,49 +130,61 @@ ALIKE = [
     (0.7, 3, 1, 60),
     (0.05, 3, 40, 30),
 ]
-DIFFERING = [
+DIFFERING = [  # batch, mean output tokens, spans
     (1, 300, 60),
     (1, 1000, 60),
     (1, 1000, 360),
     (4, 500, 30),
+    (4, 2000, 30),
+    (8, 500, 12),
     (8, 300, 30),
     (8, 1000, 60),
     (32, 300, 180),
     (32, 1000, 30),
     (64, 500, 60),
 ]
+Make = Callable[[np.random.Generator, int], tuple[Counts, Truth]]
 
 
-def cases(captures: int) -> Iterator[tuple[str, dict[str, float]]]:
-    """Every case by name."""
-    rng = np.random.default_rng(SEED)
+def cases() -> Iterator[tuple[str, Make]]:
+    """Every case by name, with what makes its captures."""
     for alpha, k, rounds, spans in ALIKE:
-        at = tuple(alpha**i for i in range(1, k + 1))
-        truth = Truth(alpha, 1 + sum(at), at)
-        name = f"alike: alpha {alpha}, k {k}, {spans} x {rounds} rounds"
 
-        def iid(a: float = alpha, k: int = k, n: int = rounds, m: int = spans) -> Counts:
-            return alike(rng, a, k, n, m)
+        def iid(
+            rng: np.random.Generator,
+            captures: int,
+            case: tuple[float, int, int, int] = (alpha, k, rounds, spans),
+        ) -> tuple[Counts, Truth]:
+            at = tuple(case[0] ** i for i in range(1, case[1] + 1))
+            return alike(rng, *case, captures), Truth(case[0], 1 + sum(at), at)
 
-        yield name, coverage(iid, truth, captures)
+        yield f"alike: alpha {alpha}, k {k}, {spans} x {rounds} rounds", iid
     for batch, tokens, spans in DIFFERING:
-        truth = truth_of(differing(rng, max(batch, 16), tokens, 4000, 4))
-        name = f"differing: batch {batch}, {tokens} tokens, {spans} spans"
 
-        def mixed(b: int = batch, t: int = tokens, m: int = spans) -> Counts:
-            return differing(rng, b, t, m, 4)
+        def mixed(
+            rng: np.random.Generator,
+            captures: int,
+            case: tuple[int, int, int] = (batch, tokens, spans),
+        ) -> tuple[Counts, Truth]:
+            counts = differing(rng, *case, captures)
+            return counts, truth_of(counts)
 
-        yield name, coverage(mixed, truth, max(captures // 4, 50))
+        yield f"differing: batch {batch}, {tokens} tokens, {spans} spans", mixed
 
 
 def main() -> None:
     """Prints the table."""
     captures = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    asked = sys.argv[2:]
     started = time.perf_counter()
-    print(f"{'':50} alpha   tau  first  last  width  eff.")
-    for name, got in cases(captures):
-        shares = "  ".join(f"{100 * got[n]:4.1f}" for n in ("alpha", "tau", "first", "last"))
-        print(f"{name:50}  {shares}  {got['width']:.3f}  {got['effective']:.2f}", flush=True)
+    print(f"{'':46} alpha   tau first  last  width   rounds  worth")
+    for number, (name, make) in enumerate(cases()):
+        if asked and not any(word in name for word in asked):
+            continue
+        got = coverage(*make(np.random.default_rng((SEED, number)), captures))
+        shares = " ".join(f"{100 * got[n]:5.1f}" for n in ("alpha", "tau", "first", "last"))
+        tail = f"{got['width']:.3f} {got['rounds']:8.0f} {got['effective']:6.0f}"
+        print(f"{name:46} {shares}  {tail}", flush=True)
     print(f"{captures:,} captures a case, {time.perf_counter() - started:.0f} s")
 
 

@@ -13,7 +13,7 @@ from specplan.dialects.unpacking import STDIN, Bytes
 from specplan.domain.capture import Capture, Origin, Told
 from specplan.domain.scenario import Input
 from specplan.errors import InputError, UsageError
-from specplan.opening import exists, place
+from specplan.opening import exists, is_folder, place
 from specplan.physics.counters.fold import Fold
 from specplan.questions.acceptance import refuse_empty
 from specplan.questions.captured import capture_of
@@ -201,6 +201,12 @@ def _capture(
     )
     warnings = (*capture.warnings, *reading.warnings, *reading.others(main))
     return replace(capture, warnings=warnings)
+
+
+def is_there(folder: Path | None, name: str) -> bool:
+    """Whether a file is of that name, whatever its end: server.log.1."""
+    path = Path(folder or "", name)
+    return exists(path) and not is_folder(path)
 
 
 def one_capture(source: str) -> Held:

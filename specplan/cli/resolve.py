@@ -15,7 +15,7 @@ from specplan.catalogue.store import AnyLoaded, Loaded
 from specplan.cli import grammar
 from specplan.cli.acceptance import PARTED, acceptances, is_capture
 from specplan.cli.acceptance import Curves as AcceptanceOf
-from specplan.cli.captures import Held, one_capture
+from specplan.cli.captures import Held, is_there, one_capture
 from specplan.cli.curves import Curves, found_curve, unlike
 from specplan.cli.kinds import Heads, meant, only_one
 from specplan.cli.naming import by_itself, distinct, naming, versioned
@@ -97,7 +97,14 @@ class Resolver:
         """
 
         def found(text: str) -> Acceptance:
-            return self._counted(text, given, certain) if is_capture(text) else self.curve(text)
+            if is_capture(text):
+                return self._counted(text, given, certain)
+            try:
+                return self.curve(text)
+            except UnknownName:
+                if not is_there(given.folder, text):
+                    raise
+                return self._counted(text, given, certain)
 
         return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from specplan.dialects.documents import Exposition
-from specplan.domain.capture import Found, Noted
+from specplan.domain.capture import Found, Noted, Span
 
 Totals = Mapping[str, float]
 
@@ -57,8 +57,8 @@ class Scraped:
             return
         document, place = self._alone
         found = list(self.spans(self._last, document, place))
-        if found:
-            yield from self.note("lifetime", place)
+        if any(isinstance(one, Span) and one.drafts is not None for one in found):
+            yield from self.note("lifetime", place)  # a gauge is of the last interval
         yield from found
 
     def note(self, trap: str, place: int) -> Iterator[Noted]:

@@ -43,6 +43,7 @@ class Span:
     histogram: tuple[float, ...] = ()  # rounds that kept exactly 0, 1, ... drafts
     tau: float | None = None
     rate: float | None = None
+    efficiency: float | None = None  # tokens a round over k + 1, where k is not told
     weight: float = 1.0
     stated: tuple[tuple[str, float, float], ...] = ()  # drafts, accepted, tau, rate, at:0 ...
     k: int | None = None  # longest draft that the source says was allowed

@@ -22,7 +22,7 @@ COLUMNS = (
         "conditional", "1", "given all before", "number", "share of the rounds that kept all before"
     ),
 )
-SOURCES = "Cochran 1977; Schmeiser 1982; Wilson 1927"
+SOURCES = "Cochran 1977; Lazarus et al. 2018; Wilson 1927"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +119,7 @@ def refuse_empty(capture: Capture) -> None:
     if capture.contradictions:
         raise Refused(f"contradicts itself: {capture.contradictions[0]}", where=where)
     reasons = [TRAPS[trap] for trap in capture.traps if trap == "diffusion"]
+    reasons += capture.warnings
     raise Refused(
         f"no drafts in it ({capture.origin.format}, {capture.lines:,} lines)",
         where=where,

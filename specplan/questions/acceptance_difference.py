@@ -43,6 +43,7 @@ COLUMNS = (
     Column("differs", "", "differs", "flag", "whether the adjusted p is at most 0.05"),
 )
 ASIDE = (
+    Column("called", "", "figure", "text"),
     Column("first", "", "A", "text"),
     Column("second", "", "B", "text"),
     Column("change", "", "B - A (95 %)", "text"),
@@ -191,6 +192,7 @@ def _record(line: _Line, adjusted: float | None) -> dict[str, Scalar]:
         "adjusted_p": adjusted,
         "smallest": found.smallest if found else None,
         "differs": adjusted is not None and adjusted <= LEVEL,
+        "called": _CALLED.get(line.name, line.name),
         "first": _short(line.a),
         "second": _short(line.b),
         "change": _change(change, found),
@@ -221,7 +223,7 @@ def _view(value: TwoCaptures, first: Capture, second: Capture) -> View:
     }[value.verdict]
     sections: list[Section] = [
         Rows(
-            columns=("figure", "first", "second", "change", "p", "shows"),
+            columns=("called", "first", "second", "change", "p", "shows"),
             mark="differs",
             marked="p",
         ),

@@ -19,12 +19,15 @@ from specplan.questions.weigh import Point, rounds_at
 
 @dataclass(frozen=True, slots=True)
 class OwnK:
-    """The best k for one capture, the speedup there, and what the shared k loses against it."""
+    """The best k for one capture, the speedup there, and what the shared k loses against it;
+    `measured` is the longest draft that the capture counted, where the best is longer.
+    """
 
     k: int
     speedup: float
     shared_speedup: float
     loss: float
+    measured: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ def shared_k(scenario: Scenario, models: Sequence[Acceptance]) -> SharedK:
     if len({rounds.k for rounds in each}) != 1:
         raise AssertionError("one drafter proposes the same lengths whatever is kept")
     speedups = np.stack([rounds.speedup for rounds in each])
-    return _shared(each[0].k, speedups, batch, context, f"{setup.label}, {setup.engine.says}")
+    says = f"{setup.label}, {setup.engine.says}"
+    return _shared(each[0].k, speedups, models, (batch, context), says)
 
 
 def shared_k_by_ratio(ratio: float, longest: int, models: Sequence[Acceptance]) -> SharedK:
@@ -61,24 +65,26 @@ def shared_k_by_ratio(ratio: float, longest: int, models: Sequence[Acceptance]) 
     k = tuple(range(longest + 1))
     cost = 1 + ratio * np.asarray(k, np.float64)
     speedups = np.stack([tokens_of(model, k) / cost for model in models])
-    return _shared(k, speedups, None, None, f"draft costs {ratio:g} of a step, verifying one step")
+    says = f"draft costs {ratio:g} of a step, verifying one step"
+    return _shared(k, speedups, models, (None, None), says)
 
 
 def _shared(
     k: tuple[int, ...],
     speedups: FloatArray,
-    batch: float | None,
-    context: float | None,
+    models: Sequence[Acceptance],
+    at: tuple[float | None, float | None],
     basis: str,
 ) -> SharedK:
     """`speedups` (captures, K); as many tokens of each capture, so that times average."""
     common = int(best_index(1 / (1 / speedups).mean(axis=0)))
     own = []
-    for row in speedups:
+    for row, model in zip(speedups, models, strict=True):
         best = int(best_index(row))
         loss = 1 - float(row[common] / row[best])
-        own.append(OwnK(k[best], float(row[best]), float(row[common]), max(loss, 0.0)))
-    return SharedK(batch, context, basis, k[common], tuple(own))
+        known = model.measured if model.measured and k[best] > model.measured else None
+        own.append(OwnK(k[best], float(row[best]), float(row[common]), max(loss, 0.0), known))
+    return SharedK(*at, basis, k[common], tuple(own))
 
 
 def best_lines(best: SharedK) -> tuple[str, ...]:
@@ -105,4 +111,8 @@ def _said(best: SharedK) -> Iterator[str]:
                 for name, own in zip(names, best.captures, strict=True)
             ]
             yield f"One k for both, k = {best.shared}, costs {' and '.join(costs)}."
+    for name, own in zip(names, best.captures, strict=True):
+        if own.measured:
+            of = f" of {name}" if name else ""
+            yield f"The k = {own.k}{of} is extrapolated: drafts of {own.measured} were counted."
     yield f"({best.basis})"

@@ -400,3 +400,38 @@ def test_python_says_the_same(capsys):
     assert str(scene.acceptance[0]) == "server.log"
     with pytest.raises(SpecplanError, match="which file"):
         specplan.acceptance()
+
+
+def test_a_file_of_any_name_stands_for_its_acceptance(capsys):
+    """A curve's name comes first; what is neither is an unknown curve."""
+    for name in ("server.log.1", "results", "decay"):
+        Path(name).write_bytes(Path("server.log").read_bytes())
+    with_end = json.loads(answered(capsys, ["best-k", *PAIR, "-a", "server.log", "-f", "json"]).out)
+    for name in ("server.log.1", "results", "decay"):
+        said = answered(capsys, ["best-k", *PAIR, "-a", name, "-f", "json"])
+        assert said.code == 0, said.err
+        found = json.loads(said.out)["answer"]["choice"]
+        assert found["speedup"] == with_end["answer"]["choice"]["speedup"]
+    Path("folder").mkdir()
+    for name in ("folder", "nowhere"):
+        assert "unknown curve" in answered(capsys, ["best-k", *PAIR, "-a", name]).err
+
+
+def test_a_best_k_beyond_what_was_counted_says_so(capsys):
+    said = asked(capsys, "server.log", "-d", "ratio:0.01")
+    assert "is extrapolated: drafts of 3 were counted." in " ".join(said.out.split())
+    best = told(capsys, "server.log", "-d", "ratio:0.01")["answer"]["best"]["captures"][0]
+    assert best["k"] > best["measured"] == 3
+    assert (
+        told(capsys, "server.log", "-d", "ratio:0.3")["answer"]["best"]["captures"][0]["measured"]
+        is None
+    )
+
+
+def test_nothing_but_what_cannot_be_is_refused(capsys):
+    Path("bench.txt").write_text("#questions: 80, Throughput: 276.30 token/s, "
+                                 "Acceptance length: 5.36\n")  # fmt: skip
+    said = asked(capsys, "bench.txt", "-k", "3")
+    assert said.code == 2
+    assert one_line(said).startswith("bench.txt: contradicts itself: ")
+    assert asked(capsys, "bench.txt", "-k", "5").code == 0

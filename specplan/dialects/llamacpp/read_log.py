@@ -208,6 +208,7 @@ class Log:
             drafted=drafted,
             accepted=grown.accepted,
             at_position=grown.positions,
+            stated=grown.stated,
             k=self._k(),
             draft_s=grown.draft_ms / 1e3 or None,
             line=place,

@@ -23,6 +23,8 @@ _COUNTS: Final = re.compile(
     re.ASCII,
 )
 _RATES: Final = re.compile(r"#acc rate/pos = \(([\d., ]*)\)", re.ASCII)
+_MEAN: Final = re.compile(r"#mean acc len =\s*(\d+\.\d+)", re.ASCII)
+_MEAN_HALF: Final = 0.005
 _TIMES: Final = re.compile(
     r"dur\(b,g,a\) = [\d.]+, ([\d.]+), [\d.]+ ms|dur = ([\d.]+) ms", re.ASCII
 )
@@ -40,6 +42,7 @@ class Sums:
     accepted: float = 0.0
     at_position: tuple[float, ...] = ()
     draft_ms: float = 0.0
+    mean: float | None = None  # tokens a round, as the line states it
 
     def since(self, before: Sums) -> Sums:
         """What was added; all there is, where the totals have started again."""
@@ -59,7 +62,13 @@ class Sums:
                 max(now - then, 0.0) for now, then in zip(self.at_position, earlier, strict=True)
             ),
             draft_ms=max(self.draft_ms - before.draft_ms, 0.0),
+            mean=None if before.drafts else self.mean,  # of the totals, not of what was added
         )
+
+    @property
+    def stated(self) -> tuple[tuple[str, float, float], ...]:
+        """What a span may be held against."""
+        return () if self.mean is None or not self.rounds else (("tau", self.mean, _MEAN_HALF),)
 
     @property
     def positions(self) -> tuple[float, ...]:
@@ -77,6 +86,7 @@ def sums(line: str) -> tuple[str, Sums] | None:
     calls = [written(word) or 0.0 for word in match[2].split()]
     drafts, kept_any, drafted, accepted = (written(match[at]) or 0.0 for at in range(3, 7))
     rounds = calls[2] if len(calls) == 3 else None
+    mean = _MEAN.search(line)
     return match[1], Sums(
         begun=calls[0] if len(calls) == 3 else 0.0,
         rounds=rounds,
@@ -86,6 +96,7 @@ def sums(line: str) -> tuple[str, Sums] | None:
         accepted=accepted,
         at_position=_positions(line, drafts if rounds is None else rounds),
         draft_ms=_drafting(line),
+        mean=written(mean[1]) if mean else None,
     )
 
 

@@ -108,6 +108,7 @@ class Log:
         stamp, ranks = self._ranks(line)
         group, copied = self._group(ranks)
         if copied:
+            yield Noted()
             yield from self._note("rank-copies", place)
             return
         if len(self._heard) > 1:
@@ -199,6 +200,8 @@ class Log:
     def _meaning(self) -> Meaning:
         if not self._rates:
             return ""
+        if self._caps:  # printed beside strict rates alone
+            return "strict"
         return self._tokens.meaning or ("floor" if self._comma else "")
 
     def _draft_tokens(self) -> int | None:

@@ -88,6 +88,7 @@ class Log:
         self._waiting: dict[str, _Load] = {}
         self._v0: dict[str, Totals] = {}
         self._groups: list[str] = []
+        self._engines: dict[str, str] = {}  # by process, the first
         self._group = ""
         self._noted: set[str] = set()
         self._k: int | None = None
@@ -201,7 +202,7 @@ class Log:
             yield from self._note("bonus-in" if said.bonus_in else "bonus-out", place)
         if said.percent:
             yield from self._note("percent", place)
-        if drafts and longest and said.drafted < drafts * longest:
+        if drafts and longest and said.accepted <= said.drafted < drafts * longest:
             yield from self._note("short-drafts", place)
 
     def _old(
@@ -220,9 +221,13 @@ class Log:
         yield replace(found, line=place)
 
     def _grouped(self, source: str, engine: str) -> tuple[str, bool]:
-        """The name of a group, none for the first, and whether several print in turn."""
+        """The name of a group, none for the first, and whether several print in turn: engines of
+        one process do, a process that follows another does not.
+        """
         name = f"{source} {engine}".strip()
         again = name in self._groups and name != self._group
+        self._engines.setdefault(source, engine)
+        again = again or (bool(engine) and self._engines[source] not in {engine, ""})
         if name not in self._groups:
             self._groups.append(name)
         self._group = name

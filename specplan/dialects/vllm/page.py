@@ -71,9 +71,10 @@ class Page:
         if before is None:
             yield from self._told(document, place)
             return
-        if any(now.get(key, 0) < value for key, value in before.items()):
+        fell = {key[2:] for key, value in before.items() if now.get(key, 0) < value}
+        if fell:  # an engine started again, others may have gone on
             yield from self._note("counter-reset", place)
-            before = {}
+            before = {key: value for key, value in before.items() if key[2:] not in fell}
         self._differences += 1
         yield _span(document, {key: now[key] - before.get(key, 0) for key in now}, place)
 
@@ -173,8 +174,9 @@ def _gauges(page: Exposition, place: int) -> Iterator[Found]:
     k = round(drafted / drafts) if drafts > 0 else 0
     if abs(kept / drafted - rate) > _EXACT or not k or abs(drafted / drafts - k) > _EXACT * k:
         yield Noted(trap="counter-overcount", line=place)
-        says = f"V0's efficiency is {efficiency:.4g}: tokens of a round over k + 1, k not told"
+        says = f"V0's efficiency is {efficiency:.4g}: tokens of a round over k + 1, and -k gives k"
         yield Noted(warning=says, line=place)
+        yield Span(efficiency=efficiency, line=place)
         return
     drafts = drafted / k
     yield Noted(trap="no-drafts-count", line=place)

@@ -69,7 +69,7 @@ def figures_of(fold: Fold) -> Figures:
     tau, effect = _mean(sums[:, _KEPT], sums[:, _ROUNDS], width, _variance(fold, kept / rounds, k))
     shifted = Estimate(1 + tau.value, 1 + tau.low, 1 + tau.high)
     alpha, basis, alpha_effect = _alpha(fold, sums, shifted, effect)
-    effective = rounds / max(alpha_effect if alpha else effect, 1.0)
+    effective = float(rounds / max(alpha_effect if alpha else effect, 1.0))
     blind = len(sums) == 1 and not fold.drafts and fold.unweighed
     return Figures(
         tau=_bounded(shifted, blind=blind),

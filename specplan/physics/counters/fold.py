@@ -8,6 +8,7 @@ the batches of `batches` leave: trials / design effect, with Student's t.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Capture, Found, Noted, Origin, Span, Told
@@ -27,6 +28,7 @@ class Fold:
 
     def __init__(self, k: int | None = None) -> None:
         self.k = self._asked_k = k
+        self._longer = 0  # drafts that were, where the user says less
         self.spans = self.left_out = self.bare = 0
         self.drafts = self.drafted = self.accepted = self.weight = self.rate_weight = 0.0
         self.drafted_of = self.accepted_of = 0.0  # spans that state both
@@ -80,12 +82,15 @@ class Fold:
         k = self._asked_k or span.k or self.k
         if span.k and self._asked_k is None:
             self.k = max(self.k or 0, span.k) if "k" not in self.told else self.k
+        if span.efficiency is not None and k:
+            span = replace(span, tau=span.efficiency * (k + 1), k=k)
         counts, said = judged(span, k, self._asked_k)
         for each in said:
             self._contradict(each if counts else f"{each}: left out", span.line)
         if counts is None:
             self.left_out += 1
             return
+        self._against_k(counts, span.line)
         self.spans += 1
         weight = counts.drafts if counts.drafts is not None else counts.weight
         for name, watched in self.watched.items():
@@ -95,6 +100,12 @@ class Fold:
         self._count(counts, span.rate)
         self._batch(counts, span)
         self.pools.add(counts, k)
+
+    def _against_k(self, counts: Counts, line: int) -> None:
+        longest = max(counts.length or 0, len(counts.at))
+        if self._asked_k and longest > max(self._asked_k, self._longer):
+            self._contradict(f"drafts of {longest}, and -k says {self._asked_k}", line)
+            self.k = self._longer = longest
 
     def _contradict(self, said: str, line: int) -> None:
         self.contradicting += 1

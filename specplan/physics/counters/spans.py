@@ -148,6 +148,9 @@ def judged(span: Span, k: int | None, in_use: int | None = None) -> tuple[Counts
     drafted, accepted = counts.drafted, counts.accepted
     if None not in {drafted, accepted} and (accepted or 0) > (drafted or 0) * (1 + _SLACK):
         return None, [f"{accepted:,g} accepted of {drafted:,g} drafted"]
+    beyond = _beyond(span, counts, k)
+    if beyond:
+        return None, [beyond]
     said = list(_stated(span, counts))
     misplaced = _misplaced(span, counts)
     if not misplaced:
@@ -193,10 +196,15 @@ def _stated(span: Span, counts: Counts) -> Iterator[str]:
             continue
         if abs(value - ours) > half * (1 + _SLACK) + _SLACK * max(1.0, abs(ours)):
             yield f"{_CALLED.get(name, name)} is stated as {value:g}, its counts give {ours:.4g}"
-    tau = counts.tau if counts.tau is not None else computed.get("tau")
-    most = span.k or counts.length
-    if tau is not None and most and tau > most + 1 + TAU_ROUNDING:
-        yield f"{tau:.4g} tokens a round at k = {most}: at most {most + 1} can be"
+
+
+def _beyond(span: Span, counts: Counts, k: int | None) -> str:
+    """More tokens a round than a draft of the longest length and the bonus token make."""
+    tau = counts.tau if counts.tau is not None else _computed(counts).get("tau")
+    most = span.k or counts.length or k
+    if tau is None or not most or tau <= most + 1 + TAU_ROUNDING:
+        return ""
+    return f"{tau:.4g} tokens a round at k = {most}: at most {most + 1} can be"
 
 
 def _computed(counts: Counts) -> dict[str, float]:

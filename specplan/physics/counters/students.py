@@ -8,6 +8,8 @@ from statistics import NormalDist
 CERTAIN = 0.95  # central probability of every interval of a capture
 
 _HALVINGS = 80
+_FEW = (0.0, 0.0513, 0.3554, 0.8177)
+"""Means at which 0, 1, 2, 3 or more events of a rare kind happen with probability 0.05."""
 _NORMAL = 1e5  # degrees of freedom from which on t is normal to all digits that matter
 
 
@@ -45,13 +47,24 @@ def within(t: float, df: float) -> float:
 
 def score_interval(share: float, trials: float, t: float) -> tuple[float, float]:
     """Least and largest probability that explain a share of that many independent trials, `t`
-    standard errors apart (Wilson 1927): inside [0, 1], and no point at 0 or 1.
+    standard errors apart (Wilson 1927): inside [0, 1], and no point at 0 or 1. Three events or
+    fewer of a kind, which Wilson's takes for too many, reach down to Poisson's (Brown, Cai and
+    DasGupta 2001, 4.1.1).
     """
     if trials <= 0:
         return 0.0, 1.0
     widening = t * t / trials
     middle = (share + widening / 2) / (1 + widening)
     half = math.sqrt(share * (1 - share) * widening + widening * widening / 4) / (1 + widening)
-    low = 0.0 if share <= 0 else max(middle - half, 0.0)
-    high = 1.0 if share >= 1 else min(middle + half, 1.0)
+    least, rest = _least(share * trials), _least((1 - share) * trials)
+    low = min(max(middle - half, 0.0), least / trials)
+    high = max(min(middle + half, 1.0), 1 - rest / trials)
     return low, high
+
+
+def _least(events: float) -> float:
+    """The least mean that so many events do not rule out, where they are few; else no bound."""
+    below = int(events)
+    if below >= len(_FEW) - 1:
+        return _FEW[-1] if events == below == len(_FEW) - 1 else math.inf
+    return _FEW[below] + (events - below) * (_FEW[below + 1] - _FEW[below])

@@ -280,3 +280,8 @@ def test_an_example_that_prints_a_count_twice_is_one_run():
     text = EXAMPLE.format(k=3) + "n_draft   = 3\nn_split   = 0\n"
     assert len(readers.spans(read(text)[0])) == 1
     assert len(readers.spans(read(EXAMPLE.format(k=3) * 2)[0])) == 2
+
+
+def test_the_mean_of_totals_is_held_against_the_first_of_them():
+    found, _ = read(statistics() + statistics(2))
+    assert [span.stated for span in readers.spans(found)] == [(("tau", 3.0, 0.005),), ()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import readers
+from dialects.sources import Read
 
 from specplan.dialects.sglang.deployment import TREE
 from specplan.dialects.sglang.read_log import CHAIN, Log
@@ -207,3 +208,19 @@ def test_drafts_that_change_in_length_are_named():
 def test_stamps_and_figures_that_are_none_cost_nothing():
     text = batch(accept_len="nan", accept_rate="nan") + batch("99:99:99", accept_len="2.00")
     assert [span.tau for span in readers.spans(read(text)[0])] == [None, 2.0]
+
+
+def test_a_cap_is_printed_beside_strict_rates_alone():
+    """2.50 and 0.50 would also be four drafts by the rate of 0.5.10."""
+    found, _ = read(batch(accept_len="2.50", accept_rate="0.50", cap_len="3.40") * 2)
+    assert {span.k for span in readers.spans(found)} == {3}
+    assert read(batch(accept_len="2.50", accept_rate="0.50") * 2)[0] != found
+
+
+def test_copies_of_other_ranks_were_read():
+    stamps = [f"06:11:2{second}" for second in (1, 2, 3)]
+    text = "".join(
+        batch(stamp, ranks=f" TP{rank}", accept_len="2.00") for stamp in stamps for rank in (0, 1)
+    )
+    found = Read(text)
+    assert (len(found.spans), found.stream.unread) == (3, 0)

@@ -133,3 +133,8 @@ def test_requests_that_still_run_may_leave_fewer_tokens_than_rounds():
     found = readers.documents(Metrics(), page(counters(0, 0, 0)), page(counters(10, 400, 5)))
     assert not readers.counted(found)
     assert len(readers.warnings(found)) == 1
+
+
+def test_a_gauge_alone_is_of_the_last_interval_and_no_lifetime():
+    found = readers.documents(Metrics(), page(gauge("spec_accept_length", 2.5)))
+    assert set(readers.traps(found)) == {"stuck-gauge", "bonus-in", "no-drafts-count"}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from dialects.sources import Read
 
@@ -277,3 +279,16 @@ def test_a_start_far_behind_the_beginning_is_seen(monkeypatch: pytest.MonkeyPatc
     start = "INFO vLLM API server version 0.20.2\n"
     assert Read(filler * 2 + pool).told == {}
     assert Read(filler * 2 + start + pool).told == {"version": "0.20.2", "pool_tokens": 410128}
+
+
+def test_two_engines_of_one_process_are_told_at_the_second() -> None:
+    found = Read(load(1, 0) + SPEC.format(pid=1) + load(1, 1) + SPEC.format(pid=1))
+    assert "data-parallel" in found.traps
+    assert len({span.group for span in found.spans}) == 2
+
+
+def test_more_kept_than_drafted_tells_no_length() -> None:
+    line = SPEC.format(pid=1)
+    kept = re.search(r"Accepted: ([0-9]+)", line)[1]
+    found = Read(line.replace(f"Accepted: {kept} tokens", "Accepted: 99999 tokens"))
+    assert "short-drafts" not in found.traps

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from dialects.sources import Read
 
 LABELS = 'engine="{engine}",model_name="org/M"'
@@ -64,9 +65,11 @@ def test_counters_that_fall_have_started_again() -> None:
     assert "counter-reset" in found.traps
 
 
-def test_one_engine_that_fell_is_enough() -> None:
+def test_an_engine_that_fell_starts_again_and_others_go_on() -> None:
     found = Read(page(LATE, EARLY), page(EARLY, LATE))
     assert "counter-reset" in found.traps
+    assert found.span.drafts == 1000 + 500
+    assert found.span.at_position == (800 + 400, 550 + 250, 350 + 150)
 
 
 def test_an_engine_gone_is_a_new_start() -> None:
@@ -97,6 +100,6 @@ def test_v0_rounds_follow_from_its_efficiency() -> None:
 
 def test_v0_counters_that_add_up_totals_are_not_used() -> None:
     found = Read(v0(1735 / 2648, 2149 / (662 * 5), 1735 + 900, 2648 + 1324, 2149 + 1100))
-    assert not found.spans
+    assert (found.span.efficiency, found.span.drafts) == (pytest.approx(2149 / 3310), None)
     assert "counter-overcount" in found.traps
     assert "efficiency is 0.6492" in found.warnings[0]

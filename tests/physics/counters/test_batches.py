@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,11 +57,31 @@ def test_one_batch_tells_no_variance():
 def test_runs_of_like_neighbours_widen_it():
     rng = np.random.default_rng(3)
     under = np.full(64, 100.0)
-    loose = rng.binomial(100, 0.7, 64).astype(float)
     runs = np.repeat(rng.binomial(100, rng.beta(7, 3, 8)), 8).astype(float)
-    alike, alone = spread(runs, under), spread(np.sort(loose), under)
+    alike = spread(runs, under)
     naive = float(((runs - runs.mean()) ** 2).sum()) * 64 / 63 / under.sum() ** 2
     assert alike.variance > 4 * naive  # eight spans of one request are one draw of it, not eight
-    assert alike.df < 16
-    assert alone.df < 63
-    assert spread(np.where(np.arange(64) % 2, 60.0, 80.0), under).df == 63  # unlike neighbours
+    turns = spread(np.where(np.arange(64) % 2, 60.0, 80.0), under)
+    assert turns.variance < alike.variance / 100  # unlike neighbours make up for each other
+
+
+@pytest.mark.parametrize(
+    ("batches", "df"), [(2, 1), (4, 3), (5, 4), (12, 4), (30, 4), (40, 5), (63, 6)]
+)
+def test_degrees_of_freedom_follow_from_the_number_of_batches_alone(batches, df):
+    rng = np.random.default_rng(batches)
+    assert spread(rng.poisson(70, batches).astype(float), np.full(batches, 100.0)).df == df
+
+
+def test_the_variance_is_that_of_a_slow_oracle():
+    rng = np.random.default_rng(1)
+    under = rng.integers(50, 150, 20).astype(float)
+    over = np.round(under * rng.beta(7, 3, 20))
+    ratio = sum(over) / sum(under)
+    loads = []
+    for turn in (1, 2, 3, 4):
+        waves = [math.cos(math.pi * turn * (place + 0.5) / 20) for place in range(20)]
+        rests = (wave * (a - ratio * b) for wave, a, b in zip(waves, over, under, strict=True))
+        loads.append(sum(rests))
+    expected = 2 * sum(load**2 for load in loads) / 4 / sum(under) ** 2
+    assert spread(over, under).variance == pytest.approx(expected)

@@ -61,8 +61,8 @@ def test_spans_that_differ_are_worth_fewer_rounds():
             kept = np.minimum(rng.geometric(1 - alpha, 100) - 1, 3)
             into.append(span([(kept >= i).sum() for i in (1, 2, 3)]))
     near, far = folded(*alike), folded(*differing)
-    assert near.effective_rounds > 2000
-    assert far.effective_rounds < 500
+    assert near.effective_rounds > 1000  # of 4,000, as few degrees of freedom tell them
+    assert far.effective_rounds < 350
     assert far.alpha_high - far.alpha_low > 2 * (near.alpha_high - near.alpha_low)
 
 
@@ -181,7 +181,7 @@ def test_memory_does_not_grow():
         fold.take(span(running=number % 9 + 1, line=number))
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert grown < 50_000
+    assert grown < 100_000  # 3,000 spans kept would be ten times that
     assert fold.capture("s", ORIGIN).drafts == 400_000
 
 
@@ -203,27 +203,56 @@ def test_intervals_of_drafts_alike_cover_what_they_say(simulated):
     rng = np.random.default_rng(7)
     at = tuple(0.7**i for i in (1, 2, 3))
     truth = simulated.Truth(0.7, 1 + sum(at), at)
-    got = simulated.coverage(lambda: simulated.alike(rng, 0.7, 3, 100, 30), truth, 500)
+    got = simulated.coverage(simulated.alike(rng, 0.7, 3, 100, 30, 500), truth)
     for figure in ("alpha", "tau", "first", "last"):
-        assert 0.93 <= got[figure] <= 0.98
+        assert 0.93 <= got[figure] <= 0.97
 
 
-# alpha, tau and positions of `truth_of(differing(default_rng(5), 64, 500, 5000, 4))`.
+def test_intervals_of_what_is_rarely_kept_cover_it(simulated):
+    """The third draft is kept once in 8,000 rounds, and a capture has 1,200."""
+    rng = np.random.default_rng(9)
+    at = tuple(0.05**i for i in (1, 2, 3))
+    truth = simulated.Truth(0.05, 1 + sum(at), at)
+    got = simulated.coverage(simulated.alike(rng, 0.05, 3, 40, 30, 300), truth)
+    assert got["last"] >= 0.95  # Wilson's alone: 85 %
+
+
+# alpha, tau and positions of `truth_of(differing(default_rng(5), 64, 500, 5000, 1))`.
 LONG_RUN = (0.6937, 2.7046, (0.6635, 0.4611, 0.3326, 0.2474))
 
 
-def test_intervals_cover_requests_that_differ(simulated):
-    """One request after another, each of some spans: the naive interval of alpha covers a quarter
-    of the captures.
-    """
-    rng = np.random.default_rng(8)
-    made = [simulated.differing(rng, 1, 500, 60, 4) for _ in range(100)]
-    captures = iter(made)
-    got = simulated.coverage(lambda: next(captures), simulated.Truth(*LONG_RUN), len(made))
+@pytest.mark.parametrize(("batch", "spans"), [(1, 60), (6, 15)])
+def test_intervals_cover_requests_that_differ(simulated, batch, spans):
+    """Requests of some spans each: the naive interval of alpha covers a quarter of the captures."""
+    counts = simulated.differing(np.random.default_rng(8), batch, 500, spans, 200)
+    got = simulated.coverage(counts, simulated.Truth(*LONG_RUN))
     for figure in ("alpha", "tau", "first", "last"):
-        assert got[figure] >= 0.87  # 90 % less one standard error of 100 captures
-    assert got["effective"] < 0.05
-    alphas = [simulated.folded(counts).alpha for counts in made]
-    drafts = sum(counts[:, 0].sum() for counts in made) / len(made)
-    naive = 1.96 * np.sqrt(0.7 * 0.3 / (2.5 * drafts))
+        assert got[figure] >= 0.88  # 90 % less one standard error of 200 captures
+    assert got["effective"] < 0.05 * got["rounds"]
+    alphas = [simulated.folded(one).alpha for one in counts]
+    naive = 1.96 * np.sqrt(0.7 * 0.3 / (2.5 * got["rounds"]))
     assert np.mean(np.abs(np.array(alphas) - LONG_RUN[0]) <= naive) < 0.5
+
+
+def test_what_cannot_be_is_in_no_mean():
+    found = folded(Span(tau=2.4, weight=100, k=3), Span(tau=5.5, weight=100, k=3, line=2))
+    assert found.tokens_per_round == pytest.approx(2.4)
+    assert found.contradictions == (
+        "line 2: 5.5 tokens a round at k = 3: at most 4 can be: left out",
+    )
+
+
+def test_an_efficiency_is_tokens_a_round_where_the_user_gives_k():
+    fold = Fold(k=4)
+    fold.take(Span(efficiency=0.65))
+    found = fold.capture("s", ORIGIN)
+    assert (found.tokens_per_round, found.k) == (pytest.approx(3.25), 4)
+    assert folded(Span(efficiency=0.65)).tokens_per_round is None
+
+
+def test_a_k_of_the_user_s_below_what_was_drafted_is_named_once():
+    fold = Fold(k=2)
+    fold.take_all([span(line=4), span(line=5)])
+    found = fold.capture("s", ORIGIN)
+    assert found.contradictions == ("line 4: drafts of 3, and -k says 2",)
+    assert found.k == 3

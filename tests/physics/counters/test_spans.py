@@ -111,5 +111,7 @@ def test_positions_that_do_not_fit_are_left_out(figures, words):
 
 
 def test_a_round_of_k_drafts_makes_k_and_one_tokens_at_most():
-    assert said(tau=4.3, k=3)[1] == ["4.3 tokens a round at k = 3: at most 4 can be"]
+    assert said(tau=4.3, k=3) == (None, ["4.3 tokens a round at k = 3: at most 4 can be"])
+    assert judged(Span(tau=4.3), 3)[0] is None  # as the user says
+    assert judged(Span(drafts=10, accepted=40, k=3), None)[0] is None
     assert said(tau=4.0, k=3)[1] == []

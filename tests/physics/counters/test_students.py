@@ -34,7 +34,7 @@ def test_within_is_the_integral_of_the_density(df):
     assert within(end, df) == pytest.approx(2 * mass * end / steps, abs=1e-7)
 
 
-@pytest.mark.parametrize(("share", "trials"), [(0.7, 200.0), (0.02, 50.0), (0.999, 1e4)])
+@pytest.mark.parametrize(("share", "trials"), [(0.7, 200.0), (0.1, 50.0), (0.999, 1e4)])
 def test_ends_are_t_standard_errors_of_their_own_away(share, trials):
     for t in (1.96, 4.3):
         for end in score_interval(share, trials, t):
@@ -47,3 +47,13 @@ def test_all_or_nothing_kept_is_no_point():
     assert (low, high) == (pytest.approx(50 / (50 + 1.96**2)), 1.0)
     assert score_interval(0.0, 50, 1.96) == (0.0, pytest.approx(1.96**2 / (50 + 1.96**2)))
     assert score_interval(0.5, 0, 1.96) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("events", [1, 2, 3])
+def test_few_events_reach_down_to_the_mean_that_rarely_makes_as_many(events):
+    """P(as many or more) is 0.05 at the low end: summed term by term."""
+    low, high = score_interval(events / 1e6, 1e6, 1.959964)
+    mean, (upper_low, upper) = 1e6 * low, score_interval(1 - events / 1e6, 1e6, 1.959964)
+    fewer = sum(math.exp(-mean) * mean**n / math.factorial(n) for n in range(events))
+    assert 1 - fewer == pytest.approx(0.05, abs=2e-4)
+    assert (upper_low, upper) == pytest.approx((1 - high, 1 - low))
