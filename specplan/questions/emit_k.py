@@ -76,7 +76,7 @@ def _fits(scenario: Scenario, setup: Setup) -> bool:
 
 
 def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
-    """K by batch over all that fit, in the fewest ranges that lose at most the hysteresis."""
+    """K by batch over all that fit, with no more changes than are worth the hysteresis."""
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("k by batch is of one context and acceptance", hint="give one of each")
     context, acceptance = scenario.context[0], scenario.acceptance[0]
@@ -94,7 +94,10 @@ def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
     asked = scenario.inputs.get("batch")
     planned = int(max(scenario.batch)) if asked and asked.origin != "default" else largest
     if len(steps) == 1:
-        said = f"k = {steps[0].k} is within {percent(hysteresis)} of the best at every batch"
+        said = (
+            f"k = {steps[0].k} for every batch: it loses at most {percent(ranges[0].loss)} against "
+        )
+        said += "the best k of a batch"
         return Chosen(k=steps[0].k, batch=planned, said=(said,))
     one = found.single()
     return Chosen(
@@ -127,3 +130,12 @@ def loss_of(scenario: Scenario, setup: Setup, schedule: Sequence[Step]) -> tuple
 def never_off(schedule: Sequence[Step]) -> tuple[Step, ...]:
     """With one draft token where there is none."""
     return tuple(replace(step, k=max(step.k, 1)) for step in schedule)
+
+
+def joined(schedule: Sequence[Step]) -> tuple[Step, ...]:
+    """With neighbours of one k as one."""
+    found: list[Step] = []
+    for step in schedule:
+        first = found.pop().first_batch if found and found[-1].k == step.k else step.first_batch
+        found.append(replace(step, first_batch=first))
+    return tuple(found)

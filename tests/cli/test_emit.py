@@ -111,7 +111,7 @@ def test_json_of_the_answer_holds_the_text(capsys, plan):
     assert answer["text"] == answer["texts"][answer["form"]]
     assert answer["engine"] == "vllm@0.33"
     first = answer["schedule"][0]
-    assert (first["first_batch"], first["k"]) == (1, 4)
+    assert (first["first_batch"], first["k"]) == (1, 5)
     Path("x.json").write_text("", encoding="utf-8")
     assert answered(capsys, ["emit", plan, "-f", "json", "-o", "x.json"]).code == 0
     assert json.loads(Path("x.json").read_text(encoding="utf-8"))["answer"] == answer
@@ -120,7 +120,7 @@ def test_json_of_the_answer_holds_the_text(capsys, plan):
 def test_for_people(capsys, plan):
     lines = emitted(capsys, plan, "-f", "plain").splitlines()
     assert lines[0].startswith("vllm@0.33: k by batch")
-    assert any(line.split()[:2] == ["batch", "1-38"] for line in lines)
+    assert any(line.split()[:2] == ["batch", "1-21"] for line in lines)
 
 
 def test_an_answer_of_no_is_exit_1(capsys):
