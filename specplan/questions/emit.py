@@ -7,7 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from specplan.dialects.writers import WRITERS, example, writer
-from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Section, View, table_of
+from specplan.domain.answer import (
+    Answer,
+    Basis,
+    Column,
+    Facts,
+    Lines,
+    Section,
+    Verbatim,
+    View,
+    table_of,
+)
 from specplan.domain.deployment import Deployment, Step, TreeShape, Written
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where, unknown
@@ -36,8 +46,8 @@ class Emitted:
     k: int
     schedule: tuple[Step, ...]
     form: str
-    text: str
-    texts: dict[str, str]
+    text: Verbatim
+    texts: dict[str, Verbatim]
     lost: tuple[str, ...]
 
 
@@ -81,8 +91,8 @@ def emit(
             k=wrote.k,
             schedule=wrote.schedule,
             form=form,
-            text=written.texts[form],
-            texts=dict(written.texts),
+            text=Verbatim(written.texts[form]),
+            texts={name: Verbatim(text) for name, text in written.texts.items()},
             lost=written.lost,
         ),
         table=table_of(COLUMNS, list(_rows(written))),

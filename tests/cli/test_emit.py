@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,73 @@ def test_a_file_gets_the_form_that_its_name_says(capsys, name, begins):
     assert answered(capsys, ["emit", *FLAGS, "-k", "2", "-e", "vllm@0.33", "-o", name]).code == 0
 
 
+NAMES = (
+    "it's",
+    "a\nb \n",
+    "a b",
+    "$(touch it)`id`",
+    'say "q"',
+    "a: b # c",
+    "\U0001f600 \u00e9",
+    "yes",
+)
+
+
+@pytest.mark.parametrize("engine", ["vllm@0.33", "sglang@0.5.23", "trtllm@1.4"])
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_is_read_back_as_it_was_typed(capsys, engine, name):
+    """By a shell's rules, by JSON and by YAML."""
+    words = (*FLAGS, "-k", "3", "-e", engine, "--target-path", name, "--draft-path", name)
+    texts = json.loads(emitted(capsys, *words, "-f", "json"))["answer"]["texts"]
+    assert emitted(capsys, *words, "--as", "shell") == texts["shell"]
+    command = texts["shell"].rpartition("\nEND\n")[2]
+    assert name in shlex.split(command.replace(" \\\n", " "))
+    read = as_engines_read(texts["yaml"])
+    if engine.startswith("vllm"):
+        assert read["model"] == name
+        assert json.loads(texts["json"])["model"] == name
+        assert json.loads(read["speculative-config"])["model"] == name
+    elif engine.startswith("sglang"):
+        assert read["model-path"] == read["speculative-draft-model-path"] == name
+    else:
+        assert read["speculative_config"]["speculative_model"] == name
+        assert json.loads(texts["json"]) == read
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--target-path", ""],
+            "--target-path: '' is no path; expected a folder, file or ORG/NAME",
+        ),
+        (
+            ["--draft-path", " "],
+            "--draft-path: ' ' is no path; expected a folder, file or ORG/NAME",
+        ),
+        (["--target-path=-rf"], "--target-path: '-rf' would be read as a flag; ./-rf"),
+        (
+            ["--draft-path", "a\x1b[31m"],
+            "--draft-path: 'a\\x1b[31m' has characters that nobody sees",
+        ),
+        (["-d", "ngram", "--draft-path", "x"], "--draft-path: -d ngram loads nothing"),
+    ],
+)
+def test_paths_that_no_engine_could_load(capsys, words, message):
+    drafter = () if "-d" in words else ("-d", "eagle3")
+    said = answered(capsys, ["emit", *WHERE, *drafter, "-k", "3", "-e", "vllm@0.33", *words])
+    assert (said.code, one_line(said)) == (2, message)
+
+
+def test_a_card_of_several_checkpoints_says_which_is_loaded(capsys):
+    words = ("-t", "deepseek-v3", "-d", "mtp", "-g", "h200-sxm", "--tp", "8", "-k", "1")
+    said = answered(capsys, ["emit", *words, "-e", "vllm@0.33"])
+    assert "vllm serve deepseek-ai/DeepSeek-R1" in said.out
+    assert "for deepseek-v3 or deepseek-v3-0324 or deepseek-v3.1 say --target-path" in said.err
+    named = answered(capsys, ["emit", *words, "-e", "vllm@0.33", "--target-path", "x/DeepSeek-V3"])
+    assert "say --target-path" not in named.err
+
+
 def test_a_plan_is_not_written_over(capsys, plan):
     said = answered(capsys, ["emit", plan, "-o", plan])
     assert one_line(said) == "--output: plan.yaml is an input of this answer"
@@ -144,6 +212,8 @@ def test_an_answer_of_no_is_exit_1(capsys):
          "as eagle:5,4,8"),
         (["-k", "3", "-e", "vllm@0.33", "--hysteresis", "0.02"],
          "--hysteresis: k changes with the batch under -k gate alone"),
+        (["-a", "0.7", "-e", "sglang@0.5.23", "--shape", "eagle:5,4,8", "--synthetic"],
+         "--synthetic: what a chain keeps is not what a tree keeps; leave out --shape"),
         (["-k", "3", "-e", "vllm@0.33", "-o", ""], "--output: '' is no file; - is standard output"),
     ],
 )  # fmt: skip
