@@ -144,7 +144,8 @@ class Written:
     speculates, as its own reader gets it. `texts` are the forms in which all this can be printed,
     the first the usual one. `done` is the deployment as it was written, with one k where the
     engine has no words for a schedule; `lost` says what of the plan it has no words for, `notes`
-    what else whoever runs it should know.
+    what else whoever runs it should know; `off_cost` is the least share of a step that k = 0 was
+    seen to cost against a server without a drafter, 0 where nobody measured.
     """
 
     done: Deployment
@@ -156,3 +157,4 @@ class Written:
     texts: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    off_cost: float = 0.0

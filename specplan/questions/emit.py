@@ -27,6 +27,7 @@ from specplan.questions.emit_deployment import deployment_of, pretending
 from specplan.questions.emit_k import Chosen, asked_plain
 from specplan.questions.emit_k import chosen as chosen_k
 from specplan.questions.emit_notes import notes_of
+from specplan.visible import visible
 
 COLUMNS = (
     Column("part", "", "part", "text", "program, flag, variable or config"),
@@ -71,7 +72,7 @@ def emit(
     """
     refuse_mix(scenario, "emit")
     setup = one_setup(scenario, "emit")
-    engine = dialect_of(setup)
+    engine = dialect_of(scenario, setup)
     if not 0 <= hysteresis < 1:
         raise UsageError(
             f"{hysteresis:g} is out of range", where=Where("--hysteresis"), expected="0 to below 1"
@@ -104,7 +105,7 @@ def emit(
     )
 
 
-def dialect_of(setup: Setup) -> str:
+def dialect_of(scenario: Scenario, setup: Setup) -> str:
     """The engine whose words are asked for: of its card, or of the one that was fitted to
     measurements of it; refused without a version.
     """
@@ -118,10 +119,12 @@ def dialect_of(setup: Setup) -> str:
             expected=f"one of {', '.join(f'{name}@{example(name)}' for name in WRITERS)}",
         )
     if setup.version is None:
+        typed = scenario.inputs.get("engine")
+        name = visible(str(typed.value), 60) if typed else setup.engine.name
         raise UsageError(
             f"which flags {engine} takes, and what they mean, depends on its version",
             where=where,
-            expected=f"a version such as {setup.engine.name}@{example(engine)}",
+            expected=f"a version such as {name}@{example(engine)}",
         )
     return engine
 

@@ -52,7 +52,7 @@ def _of_schedule(
         f"{percent(one.loss)}, at {one.batch:,}"
     )
     if any(not step.k for step in steps):
-        yield from _of_zeros(scenario, setup, steps)
+        yield from _of_zeros(scenario, setup, steps, written.off_cost)
 
 
 def _lost(loss: float, batch: int) -> str:
@@ -61,13 +61,18 @@ def _lost(loss: float, batch: int) -> str:
     return f"loses up to {percent(loss)} against the best k of a batch, most at batch {batch:,}"
 
 
-def _of_zeros(scenario: Scenario, setup: Setup, steps: Sequence[Step]) -> Iterator[str]:
+def _of_zeros(
+    scenario: Scenario, setup: Setup, steps: Sequence[Step], off_cost: float
+) -> Iterator[str]:
     """What it costs never to stop drafting, and what a drafter costs that does not draft."""
     loss, batch = loss_of(scenario, setup, never_off(steps))
     tiers = ", ".join(
         f"{s.first_batch:,}-{s.last_batch:,}: {s.k}" for s in joined(never_off(steps))
     )
-    yield f"k = 1 in place of 0 ({tiers}) loses up to {percent(loss)}, most at batch {batch:,}"
+    instead = f"k = 1 in place of 0 ({tiers}) loses up to {percent(loss)}, most at batch {batch:,}"
+    if loss < off_cost:
+        instead += f": less than the {percent(off_cost)} and more that k = 0 was seen to cost"
+    yield instead
     bill = memory_bill(setup, max(scenario.context) + scenario.growth)
     yield (
         f"where k = 0 the drafter stays in memory: {float(bill.largest):,.0f} sequences fit, "
@@ -84,8 +89,13 @@ def _of_checkpoint(setup: Setup, written: Written) -> Iterator[str]:
             f"{visible(target or '', 80)} is what the card {setup.target.name} names: for "
             f"{' or '.join(others[:3])} say --target-path"
         )
-    if setup.dtype != setup.target.dtype:
-        yield (
-            f"weights are planned as {setup.dtype}, the card's checkpoint is {setup.target.dtype}: "
-            "load one that is stored so, or have the engine quantise"
-        )
+    card = setup.draft.model
+    planned = [("weights", "card's", setup.dtype, setup.target.dtype)]
+    if card:
+        planned.append(("the drafter's weights", "drafter's", setup.draft_dtype, card.dtype))
+    for what, whose, dtype, stored in planned:
+        if dtype != stored:
+            yield (
+                f"{what} are planned as {dtype}, the {whose} checkpoint is {stored}: load one that "
+                "is stored so, or have the engine quantise"
+            )

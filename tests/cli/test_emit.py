@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from typed import answered, one_line
+from typed import ROOT, answered, one_line
 
 PLAN = """\
 schema: plan/1
@@ -220,3 +220,49 @@ def test_an_answer_of_no_is_exit_1(capsys):
 def test_what_is_refused(capsys, words, message):
     said = answered(capsys, ["emit", *FLAGS, *words])
     assert (said.code, one_line(said)) == (2, message)
+
+
+CARD = """\
+schema: engine/1
+name: mine
+title: Mine
+kind: calibrated
+says: "mine: calibrated"
+follows: vllm
+sources: {of: [follows], kind: derived, cite: as vLLM}
+"""
+
+
+def test_a_card_that_was_fitted_speaks_as_the_engine_that_it_follows(capsys):
+    Path("mine.yaml").write_text(CARD, encoding="utf-8")
+    plain = emitted(capsys, *FLAGS, "-a", "0.7", "-k", "gate", "-e", "vllm@0.33")
+    assert emitted(capsys, *FLAGS, "-a", "0.7", "-k", "gate", "-e", "./mine.yaml@0.33") == plain
+    said = answered(capsys, ["emit", *FLAGS, "-k", "3", "-e", "./mine.yaml"])
+    assert one_line(said) == (
+        "--engine: which flags vllm takes, and what they mean, depends on its version; expected a "
+        "version such as ./mine.yaml@0.33"
+    )
+
+
+def test_an_engines_own_counters_are_an_acceptance(capsys):
+    """What they do not reach is said."""
+    log = str(ROOT / "tests" / "counters" / "fixtures" / "vllm-0.33.log")
+    words = ("emit", *FLAGS, "-a", log, "-k", "3", "-e", "vllm@0.33", "--synthetic", "--as", "json")
+    said = answered(capsys, words)
+    assert said.code == 0, said.err
+    rates = json.loads(said.out)["synthetic_acceptance_rates"]
+    assert len(rates) == 3
+    assert rates == sorted(rates, reverse=True)
+    more = answered(capsys, ["emit", *FLAGS, "-a", log, "-k", "gate", "-e", "vllm@0.33"])
+    assert "was measured up to k = 3: beyond it" in more.err
+
+
+def test_a_mix_is_not_written(capsys):
+    mixed = PLAN.replace(
+        "{batch: [1, 64], context: 2k, acceptance: 0.7}",
+        "{batch: 8, context: 2k, mix: [{weight: 1, alpha: 0.8}, {weight: 1, alpha: 0.5}]}",
+    )
+    Path("mix.yaml").write_text(mixed.replace("k: gate", "k: best"), encoding="utf-8")
+    said = answered(capsys, ["emit", "mix.yaml"])
+    assert said.code == 2
+    assert "emit takes no mix" in one_line(said)

@@ -636,6 +636,24 @@ def test_llamacpp_pretends_rates_of_prefixes(make):
 # All of them
 
 
+@pytest.mark.parametrize(
+    ("engine", "more", "said"),
+    [
+        ("vllm", {"ep": 2}, "ep 2: experts are divided among all 8 GPUs"),
+        ("vllm", {"ep": 8}, ""),
+        ("trtllm", {"attention_dp": 2}, "attention-dp 2: attention is data-parallel among all 8"),
+        ("trtllm", {"attention_dp": 8}, ""),
+        ("llamacpp", {"ep": 8}, "ep 8: it has no words for it"),
+        ("llamacpp", {"attention_dp": 8}, "attention-dp 8: it has no words for it"),
+    ],
+)
+def test_ways_to_split_that_an_engine_does_not_know_are_said(make, engine, more, said):
+    names = {"target": "t.gguf", "draft": "d.gguf", "tp": 8, "draft_tp": 8}
+    written = writer(engine)(make(engine, example(engine).removeprefix("b"), **names, **more))
+    lost = [sentence for sentence in written.lost if not sentence.startswith("tp 8")]
+    assert (said in " ".join(lost)) if said else not lost
+
+
 @pytest.mark.parametrize("engine", WRITERS)
 def test_a_drafter_without_a_word_is_refused_even_where_it_never_drafts(make, engine):
     version = example(engine).removeprefix("b")

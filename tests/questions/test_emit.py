@@ -151,6 +151,16 @@ def test_a_tail_of_no_drafts_is_priced():
     assert "8 requests fell from 232 to 24-157 tok/s" in notes
 
 
+def test_a_tail_that_saves_less_than_it_was_seen_to_cost_is_told():
+    """The gate's own saving is held against the step that k = 0 adds (vllm#49548)."""
+    rare = {"k": "gate", "acceptance": "burst:.2@3.1"}
+    told = "less than the 6.6 % and more that k = 0 was seen to cost"
+    for engine, says in (("vllm@0.33", True), ("sglang@0.5.23", False)):
+        answer = emitted(engine, **rare)
+        assert any(not step.k for step in answer.value.schedule)
+        assert any(told in note for note in answer.notes) == says
+
+
 def test_nothing_that_pays_is_an_answer_of_no():
     answer = emitted("vllm@0.33", **{**MODEL, "acceptance": 0.01})
     assert not answer.ok
@@ -238,3 +248,7 @@ def test_rows_hold_program_flags_and_config():
 def test_other_weights_than_the_checkpoints_are_said():
     answer = emitted("vllm@0.33", k=3, dtype="fp8")
     assert any("weights are planned as fp8" in note for note in answer.notes)
+    answer = emitted("vllm@0.33", k=3, draft_dtype="fp8")
+    said = "the drafter's weights are planned as fp8, the drafter's checkpoint is bf16"
+    assert any(note.startswith(said) for note in answer.notes)
+    assert not any("are planned as" in note for note in emitted("vllm@0.33", k=3).notes)

@@ -74,6 +74,8 @@ def _served(
         lost.append(
             f"tp {deployment.tp}: it uses the GPUs that it sees, by layers unless --split-mode says"
         )
+    more = {"ep": deployment.ep, "attention-dp": deployment.attention_dp}
+    lost += [f"{name} {n}: it has no words for it" for name, n in more.items() if n > 1]
     most = most_slots(build)
     slots = min(deployment.batch, most)
     if slots < deployment.batch:

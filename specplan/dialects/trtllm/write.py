@@ -60,6 +60,11 @@ def write(deployment: Deployment) -> Written:
             expected="-k",
         )
     lost = deployment.unsaid_cache(KV_DTYPES)
+    if 1 < deployment.attention_dp != deployment.tp:
+        lost.append(
+            f"attention-dp {deployment.attention_dp}: attention is data-parallel among all "
+            f"{deployment.tp} GPUs or none"
+        )
     notes: list[str] = []
     config: dict[str, Json] = {}
     environment: tuple[tuple[str, str], ...] = ()

@@ -63,7 +63,7 @@ def write(deployment: Deployment) -> Written:
     if version < age("0.8"):
         return _of_first_engine(deployment)
     word = word_for(deployment, WAYS)
-    lost = deployment.unsaid_cache(KV_DTYPES)
+    lost = _unsaid(deployment)
     notes: list[str] = []
     deployment = _scheduled(deployment, _method(deployment, word), lost)
     config: dict[str, Json] = {}
@@ -113,7 +113,16 @@ def _written(
         texts=texts,
         lost=tuple(lost),
         notes=tuple(notes),
+        off_cost=runner.OFF_COSTS[0] if SCHEDULED.holds(deployment.version) else 0.0,
     )
+
+
+def _unsaid(deployment: Deployment) -> list[str]:
+    """What of GPUs and cache it has no words for."""
+    lost = deployment.unsaid_cache(KV_DTYPES)
+    if 1 < deployment.ep != deployment.tp:
+        lost.append(f"ep {deployment.ep}: experts are divided among all {deployment.tp} GPUs")
+    return lost
 
 
 def _served(deployment: Deployment) -> list[tuple[str, str | None]]:
@@ -230,7 +239,7 @@ def _price(deployment: Deployment, method: str) -> list[str]:
 def _of_first_engine(deployment: Deployment) -> Written:
     """The flags of V0."""
     word = word_for(deployment, WAYS)
-    lost = deployment.unsaid_cache(KV_DTYPES)
+    lost = _unsaid(deployment)
     notes: list[str] = []
     if deployment.acceptance is not None and deployment.speculates:
         _pretended(deployment, notes)
