@@ -33,6 +33,9 @@ HAS = {
     ("vllm", "0.26"): (
         "ngram suffix model eagle eagle3 mtp medusa mlp-speculator dflash dspark block"
     ),
+    ("vllm", "0.30"): (
+        "ngram suffix model eagle eagle3 mtp medusa mlp-speculator dflash dspark block"
+    ),
     ("vllm", "0.33"): "ngram suffix model eagle eagle3 mtp dflash dspark block",
     ("sglang", "0.4.10"): "eagle eagle3 mtp",
     ("sglang", "0.5.2"): "eagle eagle3 mtp model",

@@ -21,8 +21,8 @@ METHODS = {
     "eagle": Span("eagle", "0.8.5"),
     "eagle3": Span("eagle3", "0.9.2"),
     "mtp": Span("mtp", "0.11.2"),
-    "medusa": Span("medusa", "0.8.5", "0.26", "gone by 0.33"),
-    "mlp_speculator": Span("mlp_speculator", "0.8.5", "0.26", "gone by 0.33"),
+    "medusa": Span("medusa", "0.8.5", "0.30", "gone by 0.33"),
+    "mlp_speculator": Span("mlp_speculator", "0.8.5", "0.30", "gone by 0.33"),
     "dflash": Span("dflash", "0.20.2"),
     "dspark": Span("dspark", "0.26"),
 }

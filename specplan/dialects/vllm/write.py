@@ -1,7 +1,7 @@
 """A plan in vLLM's words: --speculative-config, and the flags of its first engine before that.
 
 Read from the released packages 0.6.6, 0.8.5, 0.9.2, 0.10.2, 0.11.2, 0.14.1, 0.15.1, 0.17.1, 0.20.2,
-0.22.1, 0.24.0, 0.26.0 and 0.33.0; a span begins with the first of them that has it.
+0.22.1, 0.24.0, 0.26.0, 0.28.0, 0.30.0 and 0.33.0; a span begins with the first of them that has it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ WAYS: Ways = {
     "eagle": (Span("", *V0), Span("eagle", "0.8.5")),
     "eagle3": (Span("eagle3", "0.9.2"),),
     "mtp": (Span("mtp", "0.11.2"),),  # before, a method for each model: deepseek_mtp, ...
-    "medusa": (Span("", *V0), Span("medusa", "0.8.5", "0.26", "gone by 0.33")),
-    "mlp-speculator": (Span("", *V0), Span("mlp_speculator", "0.8.5", "0.26", "gone by 0.33")),
+    "medusa": (Span("", *V0), Span("medusa", "0.8.5", "0.30", "gone by 0.33")),
+    "mlp-speculator": (Span("", *V0), Span("mlp_speculator", "0.8.5", "0.30", "gone by 0.33")),
     "dflash": (Span("dflash", "0.20.2"),),
     "dspark": (Span("dspark", "0.26"),),
     "block": (Span(PARALLEL, "0.17.1"),),
