@@ -150,7 +150,10 @@ def test_vllm_drops_a_schedule_that_its_runner_does_not_read(gated):
     written = writer("vllm")(gated("vllm", "0.33", CUTOFF, way="suffix", draws="lookup"))
     assert "num_speculative_tokens_per_batch_size" not in written.config
     assert written.lost == ("k by batch: it is dropped with suffix, which runs on Model Runner V1",)
-    assert not writer("vllm")(gated("vllm", "0.30", CUTOFF, way="suffix", draws="lookup")).lost
+    for version, way in (("0.30", "suffix"), ("0.24", "suffix"), ("0.26", "medusa")):
+        older = writer("vllm")(gated("vllm", version, CUTOFF, way=way))
+        assert "num_speculative_tokens_per_batch_size" not in older.config
+        assert f"with {way} the engine ends at the first k that is not" in older.lost[0]
 
 
 def test_vllm_has_no_schedule_among_data_parallel_groups(gated):

@@ -20,7 +20,8 @@ Taken = Literal["v1", "asked", "v2"]
 ASK: Final = "VLLM_USE_V2_MODEL_RUNNER=1"
 ONLY_V2: Final = ("dspark",)
 _HEADS: Final = ("eagle", "eagle3", "mtp", "dflash", "dspark")
-# With these V1 reads the schedule; with others 0.33 drops it there, with a warning.
+# With these V1 reads the schedule. With others 0.33 drops it there, with a warning; before, their
+# proposers assert that k is num_speculative_tokens, and end the engine at the first other one.
 _READ_BY_V1: Final = ("ngram", "eagle", "eagle3", "mtp", "draft_model", "dflash")
 
 
@@ -72,11 +73,12 @@ def taken(version: str, method: str, *, parallel: bool) -> Taken:
 
 
 def dropped(version: str, method: str, *, parallel: bool) -> str:
-    """Why the version would run one k in place of a schedule, "" where it would not."""
-    drops = of(version).drops and method not in _READ_BY_V1
-    if drops and taken(version, method, parallel=parallel) == "v1":
+    """Why the version would not run a schedule with a method, "" where it would."""
+    if method in _READ_BY_V1 or taken(version, method, parallel=parallel) != "v1":
+        return ""
+    if of(version).drops:
         return f"it is dropped with {method}, which runs on Model Runner V1"
-    return ""
+    return f"with {method} the engine ends at the first k that is not num_speculative_tokens"
 
 
 def among_groups(version: str) -> str:
