@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from specplan.domain.deployment import OneK, Step, Written
 from specplan.domain.hub import other_names
@@ -10,7 +10,7 @@ from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.memory import memory_bill
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import percent
-from specplan.questions.emit_k import Chosen, asked_plain, joined, loss_of, never_off
+from specplan.questions.emit_k import Chosen, asked_plain, joined, losses_of, never_off
 from specplan.visible import visible
 
 _NOTHING = 0.0005  # is written as 0.0 %
@@ -43,16 +43,17 @@ def _of_schedule(
         whole = Step(1, chosen.schedule[-1].last_batch, done.k)
         loss, batch = (one.loss, one.batch)
         if done.k != one.k:
-            loss, batch = loss_of(scenario, setup, (whole,))
+            ((loss, batch),) = losses_of(scenario, setup, (whole,))
         yield f"in place of k by batch one k for all: k = {done.k}, which {_lost(loss, batch)}"
         return
     said = "" if steps == chosen.schedule else " as it can be said"
+    own, drafting = losses_of(scenario, setup, steps, never_off(steps))
     yield (
-        f"k by batch{said} {_lost(*loss_of(scenario, setup, steps))}; k = {one.k} for all up to "
-        f"{percent(one.loss)}, at {one.batch:,}"
+        f"k by batch{said} {_lost(*own)}; k = {one.k} for all up to {percent(one.loss)}, at "
+        f"{one.batch:,}"
     )
     if any(not step.k for step in steps):
-        yield from _of_zeros(scenario, setup, steps, written.off_cost)
+        yield from _of_zeros(scenario, setup, written, drafting)
 
 
 def _lost(loss: float, batch: int) -> str:
@@ -62,16 +63,18 @@ def _lost(loss: float, batch: int) -> str:
 
 
 def _of_zeros(
-    scenario: Scenario, setup: Setup, steps: Sequence[Step], off_cost: float
+    scenario: Scenario, setup: Setup, written: Written, drafting: tuple[float, int]
 ) -> Iterator[str]:
     """What it costs never to stop drafting, and what a drafter costs that does not draft."""
-    loss, batch = loss_of(scenario, setup, never_off(steps))
+    steps, (loss, batch) = written.done.schedule, drafting
     tiers = ", ".join(
         f"{s.first_batch:,}-{s.last_batch:,}: {s.k}" for s in joined(never_off(steps))
     )
     instead = f"k = 1 in place of 0 ({tiers}) loses up to {percent(loss)}, most at batch {batch:,}"
-    if loss < off_cost:
-        instead += f": less than the {percent(off_cost)} and more that k = 0 was seen to cost"
+    if loss < written.off_cost:
+        instead += (
+            f": less than the {percent(written.off_cost)} and more that k = 0 was seen to cost"
+        )
     yield instead
     bill = memory_bill(setup, max(scenario.context) + scenario.growth)
     yield (
