@@ -100,7 +100,7 @@ def emit(
         view=_view(setup, written),
         basis=_basis(scenario, chosen),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *notes_of(scenario, setup, chosen, written)),
+        notes=(*scenario.notes, *notes_of(scenario, setup, chosen, written, form)),
         ok=chosen.fits and (wrote.speculates or asked_plain(scenario, setup)),
     )
 

@@ -16,7 +16,9 @@ from specplan.visible import visible
 _NOTHING = 0.0005  # is written as 0.0 %
 
 
-def notes_of(scenario: Scenario, setup: Setup, chosen: Chosen, written: Written) -> Iterator[str]:
+def notes_of(
+    scenario: Scenario, setup: Setup, chosen: Chosen, written: Written, form: str
+) -> Iterator[str]:
     """What was chosen, what of it cannot be said, and what else to know."""
     yield from chosen.said
     if not chosen.fits:
@@ -28,6 +30,7 @@ def notes_of(scenario: Scenario, setup: Setup, chosen: Chosen, written: Written)
     if chosen.instead:
         yield from _of_schedule(scenario, setup, chosen, written, chosen.instead)
     yield from written.notes
+    yield from _beside(written, form)
     yield from _of_checkpoint(setup, written)
     if chosen.said or chosen.schedule:
         yield from beyond_tokens(scenario)
@@ -81,6 +84,17 @@ def _of_zeros(
         f"where k = 0 the drafter stays in memory: {float(bill.largest):,.0f} sequences fit, "
         f"{float(bill.largest_plain):,.0f} without it"
     )
+
+
+def _beside(written: Written, form: str) -> Iterator[str]:
+    """What belongs to the plan and is not in the form that was asked for."""
+    if form in {"yaml", "json"} and written.environment:
+        said = " ".join(f"{name}={value}" for name, value in written.environment)
+        yield f"{form} has no place for variables: start the server with {said}"
+    file = written.file
+    if file and form != "shell" and written.texts[form] != file.text:
+        inside = next((name for name, text in written.texts.items() if text == file.text), "shell")
+        yield f"the server reads {file.name} beside it: --as {inside} writes that"
 
 
 def _of_checkpoint(setup: Setup, written: Written) -> Iterator[str]:

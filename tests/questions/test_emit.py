@@ -113,6 +113,7 @@ def test_an_engine_without_a_schedule_gets_one_k_and_what_it_loses():
     assert answer.value.lost[0].startswith("k by batch")
 
 
+SGLANG_YAML = ("sglang@0.5.23", "yaml")  # which has both, variables and a file
 RISING = {
     "target": "deepseek-r1",
     "draft": "mtp",
@@ -192,6 +193,24 @@ def test_acceptance_is_pretended_as_it_was_given():
     assert "FORCE_NUM_ACCEPTED_TOKENS=1.9 " in length.value.texts["flags"]
     with pytest.raises(UsageError, match="--synthetic: one acceptance"):
         emitted("vllm@0.33", acceptance=[0.5, 0.6], k=3, synthetic=True)
+
+
+@pytest.mark.parametrize(
+    ("engine", "form", "said"),
+    [
+        ("trtllm@1.3.0rc24", "yaml", "start the server with TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED"),
+        ("trtllm@1.3.0rc24", "flags", "the server reads trtllm.yaml beside it: --as yaml writes"),
+        ("trtllm@1.3.0rc24", "shell", ""),
+        ("sglang@0.5.23", "yaml", "start the server with SGLANG_SIMULATE_ACC_LEN=2.9"),
+        ("sglang@0.5.23", "flags", "reads speculative-adaptive.json beside it: --as json writes"),
+        ("sglang@0.5.23", "shell", ""),
+        ("vllm@0.33", "yaml", ""),
+    ],
+)
+def test_what_a_form_has_no_place_for_is_said(engine, form, said):
+    notes = " ".join(emitted(engine, k="gate", synthetic=True, form=form).notes)
+    assert (said in notes) if said else ("start the server with" not in notes)
+    assert ("beside it" in notes) == ("beside it" in said or (engine, form) == SGLANG_YAML)
 
 
 def test_a_tree_is_sglangs():
