@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,7 +65,7 @@ Hysteresis = Annotated[
     typer.Option(
         "--hysteresis",
         metavar="X",
-        help="With -k gate: share of the best speedup that a k may lose before another; 0.01.",
+        help="With -k gate: gain over a doubling of the batch that is worth another k; 0.01.",
         parser=number("--hysteresis"),
     ),
 ]
@@ -166,33 +166,39 @@ def _form_of(out: Out) -> str | None:
 
 
 def put(answer: Answer, out: Out) -> int:
-    """The engine's text alone to standard output or to its file, notes on stderr; with -f the
-    answer as any other.
+    """The engine's text alone to standard output or to its file, character by character as the
+    engine is to read it, notes on stderr; with -f the answer as any other.
     """
     from specplan.cli.show import refuse_inputs, show
-    from specplan.cli.streams import say
-    from specplan.domain.answer import Lines, View
     from specplan.files import writing
     from specplan.questions.emit import Emitted
 
     value = answer.value
     if out.format != "auto" or not isinstance(value, Emitted):
         return show(answer, out)
-    if out.output in {None, "-"}:
-        view = View(title="", sections=(Lines(tuple(value.text.splitlines()), drawn=True),))
-        return show(replace(answer, view=view), replace(out, format="plain"))
-    path = Path(str(out.output))
-    if not out.output:
+    if out.output == "":
         raise UsageError("'' is no file", where=Where("--output"), hint="- is standard output")
-    refuse_inputs(path, answer)
-    _refuse_ours(path)
-    with writing(path) as file:
-        file.write(value.text)
+    if out.output in {None, "-"}:
+        sys.stdout.write(value.text)
+        sys.stdout.flush()
+    else:
+        path = Path(str(out.output))
+        refuse_inputs(path, answer)
+        _refuse_ours(path)
+        with writing(path) as file:
+            file.write(value.text)
     if not out.quiet:
-        for note in (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated):
-            say(note)
-        say(f"wrote {path}")
+        _say_notes(answer, out)
     return 0 if answer.ok else 1
+
+
+def _say_notes(answer: Answer, out: Out) -> None:
+    from specplan.cli.streams import say
+
+    for note in (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated):
+        say(note)
+    if out.output not in {None, "-"}:
+        say(f"wrote {out.output}")
 
 
 def _refuse_ours(path: Path) -> None:

@@ -75,4 +75,5 @@ def _scalar(value: Json) -> str:
         return "{" + ", ".join(f"{key}: {_scalar(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    return json_text(value)
+    # YAML has no pairs of escapes for one character, as JSON does
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)

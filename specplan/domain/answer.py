@@ -20,6 +20,12 @@ Form = Literal[
 ]
 
 
+class Verbatim(str):
+    """Text that somebody runs or loads: JSON carries it as it is, with its line feeds."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: its name for machines, SI unit, heading and form for people, and meaning."""

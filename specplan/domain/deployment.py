@@ -46,11 +46,13 @@ class TreeShape:
 class Deployment:
     """What an engine is to do. `way` is how the drafter drafts: a card's kind, dflash, dspark, or
     the kind that was typed; `draws` is what it draws on (head, model or lookup), `modules` how many
-    tokens it was trained to predict, `vocabs` the sizes of the target's vocabulary and of its own.
-    `target` and `draft` are what the engine loads, None where nobody knows. `k` is the longest
+    tokens it was trained to predict, `vocabs` the sizes of the target's vocabulary and of its own;
+    `target_family` is that of the target's card. `target` and `draft` are what the engine loads,
+    None where nobody knows, or for the draft where it lies in the target. `k` is the longest
     draft, of the `schedule` where there is one; `instead` is the one k for engines without
     schedules. `acceptance` holds S_1..S_k, the shares of rounds that keep each position, where the
-    engine is to pretend them; `batch` is the largest that is planned for.
+    engine is to pretend them; `batch` is the largest that is planned for, `context` the tokens that
+    a request comes to, 0 where nobody said.
     """
 
     engine: str
@@ -62,6 +64,7 @@ class Deployment:
     way: str
     draws: str = "lookup"
     modules: int = 1
+    target_family: str = ""
     vocabs: tuple[int, int] | None = None
     k: int = 0
     schedule: tuple[Step, ...] = ()
@@ -74,6 +77,7 @@ class Deployment:
     ep: int = 1
     kv_dtype: Dtype = Dtype.BF16
     batch: int = 1
+    context: int = 0
 
     @property
     def at(self) -> str:
@@ -140,7 +144,8 @@ class Written:
     speculates, as its own reader gets it. `texts` are the forms in which all this can be printed,
     the first the usual one. `done` is the deployment as it was written, with one k where the
     engine has no words for a schedule; `lost` says what of the plan it has no words for, `notes`
-    what else whoever runs it should know.
+    what else whoever runs it should know; `off_cost` is the least share of a step that k = 0 was
+    seen to cost against a server without a drafter, 0 where nobody measured.
     """
 
     done: Deployment
@@ -152,3 +157,4 @@ class Written:
     texts: Mapping[str, str] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    off_cost: float = 0.0

@@ -27,6 +27,20 @@ def hub_name(card: Model) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+def other_names(card: Model, repository: str) -> list[str]:
+    """Aliases of a card whose numbers the repository's name has not: it is another checkpoint of
+    the same shapes. None where the repository is not the card's own.
+    """
+    if repository != hub_name(card):
+        return []
+    theirs = _numbers(repository.partition("/")[2])
+    return [alias for alias in card.aliases if not _numbers(alias) <= theirs]
+
+
+def _numbers(name: str) -> set[str]:
+    return set(re.findall(r"[0-9]+(?:\.[0-9]+)?", name))
+
+
 def _same(card: Model, repository: str) -> bool:
     """Whether a repository's name has every number of the card's, and no storage type besides."""
     if card.drafts and card.drafts.kind != "model":  # heads are named for how they were trained

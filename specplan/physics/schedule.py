@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,13 @@ import numpy.typing as npt
 from specplan.physics.choose import TIE
 from specplan.physics.tokens import FloatArray
 
-HYSTERESIS = 0.01  # of the best speedup: so much may be lost before another k is taken
+HYSTERESIS = 0.01  # gained over a doubling of the batch: less is not worth another k
+MOST: Final = 5  # hysteresis that no batch loses more than
+FINE: Final = 2048  # beyond it, this many steps to each factor of e
 
 
 class Range(NamedTuple):
-    """Batches first..last at which one k is within the hysteresis of the best; `loss` is the most
-    that it loses against the best of each batch.
-    """
+    """Batches first..last with one k; `loss` is the most that it loses against the best of each."""
 
     first_batch: int
     last_batch: int
@@ -35,77 +35,73 @@ class Single(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Run:
-    """A range that is still growing: which candidates have held so far, with what they came to."""
+class _Path:
+    """The cheapest way to each candidate so far: `cost` of it, `least` share in its last range, and
+    for each step where it would have come from (`source`, with the least share of the range that
+    ends there) and which candidates do come from there (`moved`).
+    """
 
-    first: int
-    alive: npt.NDArray[np.bool_]
-    gained: FloatArray = field(default_factory=lambda: np.zeros(0))
-    least: FloatArray = field(default_factory=lambda: np.zeros(0))
+    cost: FloatArray
+    least: FloatArray
+    moved: list[npt.NDArray[np.bool_]] = field(default_factory=list)
+    source: list[int] = field(default_factory=list)
+    ended: list[float] = field(default_factory=list)
+    last: list[int] = field(default_factory=list)
 
-    @classmethod
-    def from_batch(cls, first: int, candidates: int) -> _Run:
-        """An empty one."""
-        alive = np.ones(candidates, np.bool_)
-        return cls(first, alive, np.zeros(candidates), np.ones(candidates))
+    def step(self, last: int, paid: FloatArray, least: FloatArray, switch: float) -> None:
+        """One batch or a few: what each candidate pays there, inf where it may not be used."""
+        source = int(np.argmax(self.cost <= self.cost.min() + TIE))
+        moved = self.cost > self.cost[source] + switch + TIE
+        self.source.append(source)
+        self.ended.append(float(self.least[source]))
+        self.moved.append(moved)
+        self.last.append(last)
+        self.cost = np.where(moved, self.cost[source] + switch, self.cost) + paid
+        self.least = np.minimum(np.where(moved, 1.0, self.least), least)
 
-    def closed(self, last: int, k: Sequence[int]) -> Range:
-        """The range up to `last`: of the candidates that held throughout the one that gains most in
-        sum, the smaller k of equals.
-        """
-        gained = np.where(self.alive, self.gained, -np.inf)
-        best = int(np.argmax(gained >= gained.max() * (1 - TIE)))
-        return Range(self.first, last, k[best], float(1 - self.least[best]))
+    def ranges(self, k: Sequence[int]) -> list[Range]:
+        """Those of the cheapest way, back from its end."""
+        now = int(np.argmax(self.cost <= self.cost.min() + TIE))
+        found: list[Range] = []
+        end, least = self.last[-1], float(self.least[now])
+        for i in range(len(self.last) - 1, 0, -1):
+            if self.moved[i][now]:
+                found.append(Range(self.last[i - 1] + 1, end, k[now], 1 - least))
+                now, end, least = self.source[i], self.last[i - 1], self.ended[i]
+        found.append(Range(1, end, k[now], 1 - least))
+        return found[::-1]
 
 
 @dataclass(slots=True)
 class Schedule:
-    """Takes in speedups batch by batch, and makes the fewest ranges of which each has one k that
-    loses at most `hysteresis` anywhere in it against the best of that batch.
-
-    A range goes on for as long as any candidate holds, which is why no schedule has fewer: a run of
-    batches without a common candidate cannot be one range, wherever the ranges before it ended.
+    """Takes in speedups batch by batch, and makes the schedule that costs least: what each batch
+    loses against its best k, counted alike for every doubling of the batch, and a price for each
+    change of k, which is `hysteresis` lost over a doubling. So another k is taken where it gains
+    more than that over a doubling, or as much more over less. No batch loses more than MOST times
+    the hysteresis; with none, each has its best k, the smaller of equals.
     """
 
     k: Sequence[int]
     hysteresis: float = HYSTERESIS
-    ranges: list[Range] = field(default_factory=list)
-    _run: _Run | None = None
+    _path: _Path | None = None
+    _first: int = 1
     _worst: FloatArray | None = None
     _where: npt.NDArray[np.int64] | None = None
-    _last: int = 0
 
     def see(self, batch: FloatArray, speedup: FloatArray) -> None:
-        """The next batches (B,), in order and without gaps, with the speedups (B, K) of each k."""
+        """The next batches (B,), in order from 1 on and without gaps, with the speedups (B, K)."""
         share = speedup / speedup.max(axis=1, keepdims=True)
         self._compare(batch, share)
-        holds = share >= 1 - self.hysteresis - TIE
         start = 0
         while start < len(batch):
-            run = self._run or _Run.from_batch(int(batch[start]), len(self.k))
-            alive = np.logical_and.accumulate(
-                np.vstack((run.alive[np.newaxis], holds[start:])), axis=0
-            )[1:]
-            ends = np.flatnonzero(~alive.any(axis=1))
-            length = int(ends[0]) if ends.size else len(batch) - start
-            if length:
-                part = share[start : start + length]
-                run.alive = alive[length - 1]
-                run.gained = run.gained + part.sum(axis=0)
-                run.least = np.minimum(run.least, part.min(axis=0))
-            self._run = run
-            if ends.size:
-                self.ranges.append(run.closed(int(batch[start]) + length - 1, self.k))
-                self._run = None
-            start += length
-        self._last = int(batch[-1])
+            first = int(batch[start])
+            end = min(start + max(first // FINE, 1), len(batch))
+            self._take(first, int(batch[end - 1]), share[start:end])
+            start = end
 
     def finished(self) -> tuple[Range, ...]:
         """All ranges, those next to each other that came to the same k joined."""
-        ranges = list(self.ranges)
-        if self._run is not None:
-            ranges.append(self._run.closed(self._last, self.k))
-        return tuple(_joined(ranges))
+        return tuple(_joined(self._path.ranges(self.k))) if self._path else ()
 
     def single(self) -> Single:
         """The one k that loses least where it loses most; the smaller of equals."""
@@ -114,6 +110,17 @@ class Schedule:
         worst = self._worst
         best = int(np.argmax(worst >= worst.max() * (1 - TIE)))
         return Single(self.k[best], float(1 - worst[best]), int(self._where[best]))
+
+    def _take(self, first: int, last: int, share: FloatArray) -> None:
+        """A few neighbouring batches, which get one k."""
+        least = share.min(axis=0)
+        within = least >= min(1 - MOST * self.hysteresis, float(least.max())) - TIE
+        width = np.log((last + 1) / first)
+        paid = np.where(within, (1 - share.mean(axis=0)) * width, np.inf)
+        if self._path is None:
+            nothing = np.zeros(len(self.k))
+            self._path = _Path(nothing, np.ones(len(self.k)))
+        self._path.step(last, paid, least, self.hysteresis * float(np.log(2)))
 
     def _compare(self, batch: FloatArray, share: FloatArray) -> None:
         """Keeps the least share of the best that each candidate came to, and where."""

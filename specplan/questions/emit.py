@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from specplan.dialects.writers import WRITERS, example, writer
-from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Section, View, table_of
+from specplan.domain.answer import (
+    Answer,
+    Basis,
+    Column,
+    Facts,
+    Lines,
+    Section,
+    Verbatim,
+    View,
+    table_of,
+)
 from specplan.domain.deployment import Deployment, Step, TreeShape, Written
-from specplan.domain.heads import MADE
-from specplan.domain.hub import hub_name
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where, unknown
 from specplan.physics.schedule import HYSTERESIS
-from specplan.physics.survival import survival
-from specplan.questions.beyond import beyond_tokens
-from specplan.questions.common import basis_of, dtype_words, one_setup, percent, refuse_mix
-from specplan.questions.emit_k import Chosen, asked_plain, loss_of, never_off
+from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
+from specplan.questions.emit_deployment import deployment_of, pretending
+from specplan.questions.emit_k import Chosen, asked_plain
 from specplan.questions.emit_k import chosen as chosen_k
+from specplan.questions.emit_notes import notes_of
+from specplan.visible import visible
 
 COLUMNS = (
     Column("part", "", "part", "text", "program, flag, variable or config"),
@@ -38,8 +47,8 @@ class Emitted:
     k: int
     schedule: tuple[Step, ...]
     form: str
-    text: str
-    texts: dict[str, str]
+    text: Verbatim
+    texts: dict[str, Verbatim]
     lost: tuple[str, ...]
 
 
@@ -56,21 +65,22 @@ def emit(
     """The scenario as its engine's flags, JSON or YAML (`form`; the engine's usual one where None).
 
     k is the scenario's own, `best` (the one that loses least over its workloads) or `gate`: k by
-    batch, where a k is kept while it loses at most `hysteresis` of the best speedup. `synthetic`
-    adds what makes the engine pretend the scenario's acceptance; `target` and `draft` are what it
-    is to load instead of what the cards' sources name; `shape` is a tree in place of a chain of k.
+    batch, where another k is taken if it gains more than `hysteresis` over a doubling of the batch
+    (`physics.schedule`). `synthetic` adds what makes the engine pretend the scenario's acceptance;
+    `target` and `draft` are what it is to load instead of what the cards' sources name; `shape` is
+    a tree in place of a chain of k.
     """
     refuse_mix(scenario, "emit")
     setup = one_setup(scenario, "emit")
-    engine = dialect_of(setup)
+    engine = dialect_of(scenario, setup)
     if not 0 <= hysteresis < 1:
         raise UsageError(
             f"{hysteresis:g} is out of range", where=Where("--hysteresis"), expected="0 to below 1"
         )
     chosen = chosen_k(scenario, setup, shape, hysteresis)
-    deployment = _deployment(setup, engine, chosen, target, draft, shape)
+    deployment = deployment_of(scenario, engine, chosen, (target, draft), shape)
     if synthetic:
-        deployment = _pretending(scenario, deployment)
+        deployment = pretending(scenario, deployment)
     written = writer(engine)(deployment)
     form = _form(form, written, engine)
     wrote = written.done
@@ -82,20 +92,20 @@ def emit(
             k=wrote.k,
             schedule=wrote.schedule,
             form=form,
-            text=written.texts[form],
-            texts=dict(written.texts),
+            text=Verbatim(written.texts[form]),
+            texts={name: Verbatim(text) for name, text in written.texts.items()},
             lost=written.lost,
         ),
         table=table_of(COLUMNS, list(_rows(written))),
         view=_view(setup, written),
         basis=_basis(scenario, chosen),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *_notes(scenario, setup, chosen, written)),
+        notes=(*scenario.notes, *notes_of(scenario, setup, chosen, written, form)),
         ok=chosen.fits and (wrote.speculates or asked_plain(scenario, setup)),
     )
 
 
-def dialect_of(setup: Setup) -> str:
+def dialect_of(scenario: Scenario, setup: Setup) -> str:
     """The engine whose words are asked for: of its card, or of the one that was fitted to
     measurements of it; refused without a version.
     """
@@ -109,76 +119,18 @@ def dialect_of(setup: Setup) -> str:
             expected=f"one of {', '.join(f'{name}@{example(name)}' for name in WRITERS)}",
         )
     if setup.version is None:
+        typed = scenario.inputs.get("engine")
+        name = visible(str(typed.value), 60) if typed else setup.engine.name
         raise UsageError(
             f"which flags {engine} takes, and what they mean, depends on its version",
             where=where,
-            expected=f"a version such as {setup.engine.name}@{example(engine)}",
+            expected=f"a version such as {name}@{example(engine)}",
         )
     return engine
 
 
 def _bound(setup: Setup) -> bool:
     return setup.engine.kind == "bound"
-
-
-def _deployment(
-    setup: Setup,
-    engine: str,
-    chosen: Chosen,
-    target: str | None,
-    draft: str | None,
-    shape: TreeShape | None,
-) -> Deployment:
-    drafter = setup.draft
-    card = drafter.model
-    named = draft or (hub_name(card) if card else None)
-    return Deployment(
-        engine=engine,
-        version=str(setup.version),
-        target_name=setup.target.name,
-        target=target or hub_name(setup.target),
-        draft_name=drafter.label,
-        draft=named,
-        way=_way(setup),
-        draws=str(drafter.draws),
-        modules=card.drafts.modules if card and card.drafts else 1,
-        vocabs=_vocabs(setup),
-        k=chosen.k,
-        schedule=chosen.schedule,
-        instead=chosen.instead,
-        tree=shape,
-        tp=setup.tp,
-        draft_tp=setup.draft_tp,
-        attention_dp=setup.attention_dp,
-        ep=setup.ep,
-        kv_dtype=setup.kv_dtype,
-        batch=chosen.batch,
-    )
-
-
-def _vocabs(setup: Setup) -> tuple[int, int] | None:
-    """Tokens of the target and of its drafter, where both cards say."""
-    card = setup.draft.model
-    own, other = setup.target.architecture, card.architecture if card else None
-    return (own.vocab, other.vocab) if own and other else None
-
-
-def _way(setup: Setup) -> str:
-    """How it drafts, as engines tell drafters apart: block drafters by how they were made."""
-    card = setup.draft.model
-    if setup.draft.kind == "block" and card and card.family in MADE:
-        return card.family
-    return setup.draft.kind
-
-
-def _pretending(scenario: Scenario, deployment: Deployment) -> Deployment:
-    """With the shares of rounds that keep each position."""
-    if len(scenario.acceptance) != 1 or len(scenario.context) != 1:
-        raise UsageError(
-            "one acceptance can be pretended, at one context", where=Where("--synthetic")
-        )
-    kept = survival(scenario.acceptance[0], deployment.k, scenario.context[0])
-    return replace(deployment, acceptance=tuple(map(float, kept)))
 
 
 def _form(form: str | None, written: Written, engine: str) -> str:
@@ -188,40 +140,6 @@ def _form(form: str | None, written: Written, engine: str) -> str:
         where = Where("--as")
         raise unknown(f"form for {engine}", form, written.texts, where=where)
     return form
-
-
-def _notes(scenario: Scenario, setup: Setup, chosen: Chosen, written: Written) -> Iterator[str]:
-    """What was chosen, what of it cannot be said, and what else to know."""
-    yield from chosen.said
-    if not chosen.fits:
-        yield "the plan does not fit: memory ends below its batch"
-    elif not chosen.k and not asked_plain(scenario, setup):
-        yield "speculation does not pay here at any k: nothing is switched on"
-    for sentence in written.lost:
-        yield f"not said: {sentence}"
-    one = chosen.instead
-    if one and not written.done.schedule:
-        yield (
-            f"in place of k by batch one k for all: k = {one.k}, which loses up to "
-            f"{percent(one.loss)} against the best k of a batch, most at batch {one.batch:,}"
-        )
-    elif one and written.done.schedule != chosen.schedule:
-        loss, batch = loss_of(scenario, setup, written.done.schedule)
-        yield (
-            f"k by batch as it can be said loses up to {percent(loss)} against the best k of a "
-            f"batch, most at batch {batch:,}"
-        )
-    if written.done.schedule and any(not step.k for step in written.done.schedule):
-        loss, batch = loss_of(scenario, setup, never_off(written.done.schedule))
-        yield f"k = 1 in place of 0 loses up to {percent(loss)}, most at batch {batch:,}"
-    yield from written.notes
-    if setup.dtype != setup.target.dtype:
-        yield (
-            f"weights are planned as {setup.dtype}, the card's checkpoint is {setup.target.dtype}: "
-            "load one that is stored so, or have the engine quantise"
-        )
-    if chosen.said or chosen.schedule:
-        yield from beyond_tokens(scenario)
 
 
 def _rows(written: Written) -> Iterator[dict[str, str]]:

@@ -76,7 +76,7 @@ def _fits(scenario: Scenario, setup: Setup) -> bool:
 
 
 def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
-    """K by batch over all that fit, in the fewest ranges that lose at most the hysteresis."""
+    """K by batch over all that fit, with no more changes than are worth the hysteresis."""
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("k by batch is of one context and acceptance", hint="give one of each")
     context, acceptance = scenario.context[0], scenario.acceptance[0]
@@ -94,7 +94,10 @@ def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
     asked = scenario.inputs.get("batch")
     planned = int(max(scenario.batch)) if asked and asked.origin != "default" else largest
     if len(steps) == 1:
-        said = f"k = {steps[0].k} is within {percent(hysteresis)} of the best at every batch"
+        said = (
+            f"k = {steps[0].k} for every batch: it loses at most {percent(ranges[0].loss)} against "
+        )
+        said += "the best k of a batch"
         return Chosen(k=steps[0].k, batch=planned, said=(said,))
     one = found.single()
     return Chosen(
@@ -105,25 +108,39 @@ def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
     )
 
 
-def loss_of(scenario: Scenario, setup: Setup, schedule: Sequence[Step]) -> tuple[float, int]:
-    """What a schedule loses at most against the best k of each batch, and where."""
+def losses_of(
+    scenario: Scenario, setup: Setup, *schedules: Sequence[Step]
+) -> list[tuple[float, int]]:
+    """What each schedule loses at most against the best k of each batch, and where."""
     context, acceptance = scenario.context[0], scenario.acceptance[0]
     seen = seen_by(setup, acceptance, context)
     k = lengths(seen, scenario.candidates)
     tokens = tokens_of(acceptance, k, context)
-    ends = [step.last_batch for step in schedule]
-    written = np.asarray([k.index(step.k) for step in schedule])
-    worst, at = 0.0, schedule[0].first_batch
-    for batch, gain in scan_batches(seen, context, k, ends[-1]):
+    last = max(steps[-1].last_batch for steps in schedules)
+    found = [(0.0, steps[0].first_batch) for steps in schedules]
+    for batch, gain in scan_batches(seen, context, k, last):
         speedup = tokens * gain
-        chosen = written[np.searchsorted(ends, batch)]
-        loss = 1 - speedup[np.arange(len(batch)), chosen] / speedup.max(axis=1)
-        place = int(np.argmax(loss))
-        if loss[place] > worst:
-            worst, at = float(loss[place]), int(batch[place])
-    return worst, at
+        lost = 1 - speedup / speedup.max(axis=1, keepdims=True)
+        for i, steps in enumerate(schedules):
+            written = np.asarray([k.index(step.k) for step in steps])
+            ends = [step.last_batch for step in steps]
+            chosen = written[np.minimum(np.searchsorted(ends, batch), len(steps) - 1)]
+            loss = lost[np.arange(len(batch)), chosen]
+            place = int(np.argmax(loss))
+            if loss[place] > found[i][0]:
+                found[i] = float(loss[place]), int(batch[place])
+    return found
 
 
 def never_off(schedule: Sequence[Step]) -> tuple[Step, ...]:
     """With one draft token where there is none."""
     return tuple(replace(step, k=max(step.k, 1)) for step in schedule)
+
+
+def joined(schedule: Sequence[Step]) -> tuple[Step, ...]:
+    """With neighbours of one k as one."""
+    found: list[Step] = []
+    for step in schedule:
+        first = found.pop().first_batch if found and found[-1].k == step.k else step.first_batch
+        found.append(replace(step, first_batch=first))
+    return tuple(found)

@@ -10,7 +10,7 @@ from importlib import import_module
 from json import JSONEncoder
 from typing import TextIO, cast
 
-from specplan.domain.answer import Answer, Basis, Scalar, Table
+from specplan.domain.answer import Answer, Basis, Scalar, Table, Verbatim
 from specplan.domain.scenario import Input
 from specplan.render.cells import shown
 from specplan.render.look import Look
@@ -51,7 +51,7 @@ def jsonable(value: object) -> Json:
     if isinstance(value, Enum):
         return jsonable(value.value)
     if isinstance(value, str):
-        return shown(value)
+        return str(value) if isinstance(value, Verbatim) else shown(value)
     if isinstance(value, Mapping):
         return {shown(str(key)): jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

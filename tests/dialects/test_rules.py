@@ -60,6 +60,7 @@ def test_vllm_takes_what_is_right():
         ({"synthetic_acceptance_rates": None, "synthetic_acceptance_length": 4.5}, "1 to 4"),
         ({"prompt_lookup_min": 5, "prompt_lookup_max": 2}, "at most prompt_lookup_max 2"),
         ({"prompt_lookup_max": 0}, "above 0"),
+        ({"disable_by_batch_size": 4}, "disable_by_batch_size is no key of version 0.33"),
     ],
 )
 def test_vllm_refuses(change, said):
@@ -76,6 +77,13 @@ def test_vllm_refuses_what_depends_on_the_drafter():
     vllm(model, version="0.33", vocabs=(9, 9))
     with pytest.raises(Refused, match="vocabulary of 8; expected the target's 9"):
         vllm(model, version="0.33", vocabs=(9, 8))
+
+
+def test_vllm_stops_drafting_at_two_requests_or_more():
+    plain = {"method": "draft_model", "model": "o/n", "num_speculative_tokens": 3}
+    vllm({**plain, "disable_by_batch_size": 2}, version="0.9.2")
+    with pytest.raises(Refused, match="disable_by_batch_size 1; expected 2 or more"):
+        vllm({**plain, "disable_by_batch_size": 1}, version="0.9.2")
 
 
 @pytest.mark.parametrize("key", ["parallel_drafting", PER_BATCH, "rejection_sample_method"])
@@ -132,6 +140,24 @@ def test_sglang_refuses(change, said):
     with pytest.raises(Refused) as caught:
         sglang(flags, None, version="0.5.23")
     assert said in str(caught.value)
+
+
+def test_sglang_beside_data_parallel_attention():
+    groups = {"--enable-dp-attention": None}
+    sglang({**SGLANG, **groups}, None, version="0.5.23")
+    alone = {**SGLANG, **groups, "--speculative-algorithm": "STANDALONE"}
+    with pytest.raises(Refused, match="STANDALONE beside --enable-dp-attention"):
+        sglang(alone, None, version="0.5.23")
+    block = {
+        "--speculative-algorithm": "DFLASH",
+        "--speculative-draft-model-path": "o/n",
+        NODES: "8",
+        **groups,
+    }
+    with pytest.raises(Refused, match="expected --enable-dp-lm-head too"):
+        sglang(block, None, version="0.5.23")
+    with pytest.raises(Refused, match=r"or 0\.5\.23 and later"):
+        sglang({**block, "--enable-dp-lm-head": None}, None, version="0.5.13")
 
 
 @pytest.mark.parametrize(

@@ -148,12 +148,12 @@ def test_a_schedule_that_rises_is_cut_to_its_first_k_or_left_out(steps):
         return
     assert any("begins with the longest" in sentence for sentence in written.lost)
     if done.schedule:
+        assert len(done.schedule) > 1
         schedule = trtllm_schedule(written.texts["yaml"])
         found = [trtllm_k(schedule, b, upper=True) for b in batches(steps)]
         assert found == [min(k_of(steps, b), steps[0].k) for b in batches(steps)]
     else:
-        assert steps[0].k < 1  # shorter than the one k for all
-        assert done.k == 1
+        assert done.k == max(steps[0].k, 1)  # one k for all, or all that is left of the schedule
 
 
 @pytest.mark.parametrize(("engine", "version"), [("vllm", "0.23"), ("sglang", "0.5.10.post1")])

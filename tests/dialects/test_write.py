@@ -64,7 +64,7 @@ def test_the_example_of_each_engine_can_be_written(make, engine):
         ("eagle", "0.8.5", {"method": "eagle", "model": "org/head"}),
         ("model", "0.33", {"method": "draft_model", "model": "org/head"}),
         ("model", "0.9.2", {"method": "draft_model", "model": "org/head"}),
-        ("mtp", "0.11.2", {"method": "mtp"}),
+        ("mtp", "0.11.2", {"method": "mtp", "model": "org/head"}),
         ("ngram", "0.33", {"method": "ngram"}),
         ("suffix", "0.11.2", {"method": "suffix"}),
         ("medusa", "0.26", {"method": "medusa", "model": "org/head"}),
@@ -110,19 +110,50 @@ def test_vllm_refuses_drafters_it_has_no_method_for(make, way, version, said):
 def test_vllm_writes_a_schedule_and_what_it_costs(gated):
     written = writer("vllm")(gated("vllm", "0.33", CUTOFF))
     assert written.config["num_speculative_tokens_per_batch_size"] == [[1, 16, 3], [17, 64, 0]]
-    notes = " ".join(written.notes)
-    assert "#49548" in notes
-    assert "VLLM_USE_V2_MODEL_RUNNER=1" in notes
-    always = " ".join(writer("vllm")(gated("vllm", "0.24.1", CUTOFF)).notes)
-    assert "PIECEWISE" in always
-    assert "V2" not in always
+    assert "k = 0 is not free" in " ".join(written.notes)
     without = " ".join(writer("vllm")(gated("vllm", "0.33", [(1, 9, 3), (10, 20, 1)])).notes)
-    assert "#49548" not in without
+    assert "k = 0" not in without
+    assert "k is looked up by the requests scheduled in a step" in without
 
 
-def test_vllm_runner_v1_ignores_a_schedule_for_some_methods(gated):
-    notes = writer("vllm")(gated("vllm", "0.33", CUTOFF, way="dspark")).notes
-    assert any("Model Runner V1 ignores the schedule with dspark" in note for note in notes)
+@pytest.mark.parametrize(
+    ("version", "way", "draws", "runner"),
+    [
+        # 0.24.0: _get_v2_model_runner_unsupported_features has "dynamic speculative decoding"
+        ("0.24.1", "eagle3", "head", "v1"),
+        # 0.26.0 and 0.28.0: heads alone on V2, which few targets take by themselves
+        ("0.26", "eagle3", "head", "asked"),
+        ("0.28.1", "mtp", "head", "asked"),
+        ("0.26", "ngram", "lookup", "v1"),
+        ("0.26", "dspark", "head", "v2"),
+        # 0.30.0: V2 by default, without these
+        ("0.30", "eagle3", "head", "v2"),
+        ("0.30", "ngram", "lookup", "v1"),
+        ("0.30", "model", "model", "v1"),
+        # 0.33.0: all but suffix and parallel drafting
+        ("0.33", "ngram", "lookup", "v2"),
+        ("0.33", "model", "model", "v2"),
+        ("0.33", "block", "head", "v1"),
+    ],
+)
+def test_vllm_runs_a_schedule_by_version_and_drafter(gated, version, way, draws, runner):
+    """Whole CUDA graphs on Model Runner V2, pieces on V1: config/vllm.py of the releases named."""
+    notes = " ".join(writer("vllm")(gated("vllm", version, CUTOFF, way=way, draws=draws)).notes)
+    assert ("PIECEWISE" in notes) == (runner != "v2")
+    assert ("VLLM_USE_V2_MODEL_RUNNER=1" in notes) == (runner == "asked")
+    assert ("8 requests fell from 232 to 24-157" in notes) == (runner != "v2")
+    assert ("V2, taken unless it is turned off" in notes) == (runner == "v2")
+
+
+def test_vllm_drops_a_schedule_that_its_runner_does_not_read(gated):
+    """0.33 falls back to num_speculative_tokens with suffix on Model Runner V1, with a warning."""
+    written = writer("vllm")(gated("vllm", "0.33", CUTOFF, way="suffix", draws="lookup"))
+    assert "num_speculative_tokens_per_batch_size" not in written.config
+    assert written.lost == ("k by batch: it is dropped with suffix, which runs on Model Runner V1",)
+    for version, way in (("0.30", "suffix"), ("0.24", "suffix"), ("0.26", "medusa")):
+        older = writer("vllm")(gated("vllm", version, CUTOFF, way=way))
+        assert "num_speculative_tokens_per_batch_size" not in older.config
+        assert f"with {way} the engine ends at the first k that is not" in older.lost[0]
 
 
 def test_vllm_has_no_schedule_among_data_parallel_groups(gated):
@@ -130,12 +161,14 @@ def test_vllm_has_no_schedule_among_data_parallel_groups(gated):
     assert "num_speculative_tokens_per_batch_size" not in written.config
     flags = flags_of(written)
     assert (flags["--tensor-parallel-size"], flags["--data-parallel-size"]) == ("2", "4")
-    assert any("data-parallel" in sentence for sentence in written.lost)
+    assert "switched off where data-parallel groups are more than one" in written.lost[0]
+    older = writer("vllm")(gated("vllm", "0.24", CUTOFF, tp=8, attention_dp=4))
+    assert "groups would choose different k and wait for each other" in older.lost[0]
 
 
 def test_vllm_cuts_off_by_batch_where_its_first_engine_ran_the_drafter(gated):
     written = writer("vllm")(gated("vllm", "0.9.2", CUTOFF, way="model"))
-    assert written.config["disable_by_batch_size"] == 16
+    assert written.config["disable_by_batch_size"] == 17  # stops at that many and more
     assert not written.lost
     v1 = writer("vllm")(gated("vllm", "0.9.2", CUTOFF))
     assert "disable_by_batch_size" not in v1.config
@@ -152,7 +185,7 @@ def test_vllm_first_engine_has_flags(gated, make):
         "--speculative-model": "org/head",
         "--num-speculative-tokens": "3",
         "--speculative-draft-tensor-parallel-size": "1",
-        "--speculative-disable-by-batch-size": "16",
+        "--speculative-disable-by-batch-size": "17",
     }
     assert "json" not in written.texts
     looked = writer("vllm")(make("vllm", "0.7.3", way="ngram", draws="lookup"))
@@ -162,6 +195,35 @@ def test_vllm_first_engine_has_flags(gated, make):
         writer("vllm")(make("vllm", "0.6.6", way="model", tp=4, draft_tp=2))
     with pytest.raises(Refused, match=r"eagle3 is in 0\.9\.2 and later"):
         writer("vllm")(make("vllm", "0.6.6"))
+
+
+@pytest.mark.parametrize(
+    ("version", "way", "family", "said"),
+    [
+        ("0.9.2", "eagle3", "qwen3", "model_type llama alone"),
+        ("0.10.2", "eagle3", "gpt-oss", "model_type llama, qwen alone"),
+        ("0.15.1", "eagle3", "gpt-oss", ""),
+        ("0.15.1", "eagle3", "deepseek-v3", "minicpm, gpt_oss alone"),
+        ("0.15.1", "eagle3", "", ""),
+        ("0.20.2", "dflash", "gemma-3", "gemma4 alone"),
+        ("0.20.2", "eagle3", "deepseek-v3", ""),
+        ("0.22.1", "eagle3", "gemma-3", ""),
+        ("0.15.1", "eagle", "gemma-3", ""),
+    ],
+)
+def test_vllm_names_the_targets_that_eagle3_was_for(make, version, way, family, said):
+    """eagle3_target_supported, later aux_hidden_states_supported, of config/speculative.py."""
+    notes = " ".join(writer("vllm")(make("vllm", version, way=way, target_family=family)).notes)
+    assert (said in notes) if said else ("model_type" not in notes)
+
+
+def test_vllm_says_what_mtp_was_trained_for(make):
+    beyond = writer("vllm")(make("vllm", "0.33", way="mtp", k=4, modules=1, draft=None))
+    assert "beyond the 1 that the checkpoint's MTP was trained for" in " ".join(beyond.notes)
+    assert "model" not in beyond.config
+    other = writer("vllm")(make("vllm", "0.33", way="mtp", k=1, modules=1, draft="org/mtp"))
+    assert other.config["model"] == "org/mtp"
+    assert not other.notes
 
 
 def test_vllm_between_flags_and_config_was_not_read(make):
@@ -227,7 +289,7 @@ def test_sglang_counts_the_root(make, way, version, algorithm, three):
     assert flags["--speculative-algorithm"] == algorithm
     assert numbers(flags) == three
     named = "--speculative-draft-model-path" in flags
-    assert named == (way not in {"mtp", "ngram"})
+    assert named == (way != "ngram")
     assert (flags.get("--speculative-dspark-block-size") == "3") == (way == "dspark")
 
 
@@ -283,6 +345,41 @@ def test_sglang_writes_one_k_where_it_cannot_adapt(gated, version, more, said):
     assert written.done.k == 3
 
 
+@pytest.mark.parametrize(("version", "flag"), [("0.5.13", "bs"), ("0.5.23", "bs-decode")])
+def test_sglang_names_the_graphs_that_keep_batches_apart(gated, version, flag):
+    notes = writer("sglang")(gated("sglang", version, [(1, 16, 3), (17, 64, 1)])).notes
+    assert any(f"with 16 64 among --cuda-graph-{flag} each" in note for note in notes)
+
+
+def test_sglang_loads_mtp_from_the_target_unless_another_is_named(make):
+    """tp_worker.py takes the path as it is; the server fills it in for some architectures alone."""
+    own = flags_of(writer("sglang")(make("sglang", "0.5.23", way="mtp", draft=None)))
+    assert own["--speculative-draft-model-path"] == "org/target"
+    other = flags_of(writer("sglang")(make("sglang", "0.5.23", way="mtp", draft="org/mtp")))
+    assert other["--speculative-draft-model-path"] == "org/mtp"
+
+
+@pytest.mark.parametrize(
+    ("way", "version", "said"),
+    [
+        ("model", "0.5.23", "STANDALONE beside --enable-dp-attention"),
+        ("ngram", "0.5.23", "NGRAM beside --enable-dp-attention"),
+        ("dflash", "0.5.13", "expected no data-parallel attention, or 0.5.23 and later"),
+    ],
+)
+def test_sglang_refuses_drafters_beside_data_parallel_attention(make, way, version, said):
+    with pytest.raises(Refused) as caught:
+        writer("sglang")(make("sglang", version, way=way, tp=8, draft_tp=8, attention_dp=8))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["dflash", "dspark", "eagle3"])
+def test_sglang_shares_the_head_among_groups_for_block_drafters(make, way):
+    more = {"way": way, "tp": 8, "draft_tp": 8, "attention_dp": 8}
+    flags = flags_of(writer("sglang")(make("sglang", "0.5.23", **more)))
+    assert ("--enable-dp-lm-head" in flags) == (way != "eagle3")
+
+
 def test_sglang_adapts_in_0_5_13_where_it_never_stops(gated):
     written = writer("sglang")(gated("sglang", "0.5.13", [(1, 8, 3), (9, 40, 1)]))
     assert written.file is not None
@@ -323,6 +420,15 @@ def test_sglang_pretends_by_variables(make, version, variables):
     assert written.texts["flags"].startswith(next(iter(variables)))
     with pytest.raises(Refused, match="cannot pretend an acceptance with NGRAM"):
         writer("sglang")(make("sglang", "0.5.23", acceptance=RATES, way="ngram"))
+    loads = "--speculative-draft-load-format dummy" in " ".join(written.notes)
+    assert loads == (version != "0.5.2")
+
+
+def test_sglang_pretends_with_block_drafters_in_0_5_23(make):
+    for way in ("dflash", "dspark"):
+        assert writer("sglang")(make("sglang", "0.5.23", acceptance=RATES, way=way)).environment
+    with pytest.raises(Refused, match=r"with DFLASH; expected 0\.5\.23 and later"):
+        writer("sglang")(make("sglang", "0.5.13", acceptance=RATES, way="dflash"))
 
 
 def test_sglang_divides_the_drafter_as_the_target(make):
@@ -356,6 +462,15 @@ def speculative(written) -> dict[str, object]:
 def test_trtllm_calls_each_drafter_by_its_type(make, way, version, config):
     named = {} if way in {"mtp", "ngram", "suffix"} else {"speculative_model": "org/head"}
     assert speculative(writer("trtllm")(make("trtllm", version, way=way))) == {**config, **named}
+
+
+@pytest.mark.parametrize("engine", ["trtllm", "llamacpp"])
+def test_a_path_for_what_lies_in_the_target_is_not_dropped_in_silence(make, engine):
+    more = {"way": "mtp", "target": "t.gguf"}
+    version = example(engine).removeprefix("b")
+    written = writer(engine)(make(engine, version, draft="d.gguf", **more))
+    assert "the drafter's path" in written.lost[0]
+    assert not writer(engine)(make(engine, version, draft=None, **more)).lost
 
 
 @pytest.mark.parametrize("way", ["medusa", "eagle", "lookahead"])
@@ -494,7 +609,23 @@ def test_llamacpp_has_one_k_for_every_load(gated):
     written = writer("llamacpp")(gated("llamacpp", "11434", CUTOFF, batch=8, tp=2, **GGUF))
     assert flags_of(written)["--spec-draft-n-max"] == "3"
     assert flags_of(written)["--parallel"] == "8"
+    assert "-c" not in flags_of(written)
+    assert "each of the 8 slots gets 1/8 of the context that -c says" in written.notes
     assert [sentence.split(":")[0] for sentence in written.lost] == ["k by batch", "tp 2"]
+
+
+def test_llamacpp_divides_its_context_among_slots(make):
+    """llama-context.cpp: n_ctx_seq = n_ctx / n_seq_max, of which there are at most 256."""
+    more = {"context": 4096, **GGUF}
+    flags = flags_of(writer("llamacpp")(make("llamacpp", "11434", batch=8, **more)))
+    assert (flags["--parallel"], flags["-c"]) == ("8", "32768")
+    most = writer("llamacpp")(make("llamacpp", "11434", batch=300, **more))
+    assert (flags_of(most)["--parallel"], flags_of(most)["-c"]) == ("256", str(256 * 4096))
+    assert most.lost == ("batch 300: b11434 serves at most 256 requests at once",)
+    old = writer("llamacpp")(make("llamacpp", "5000", way="model", batch=300, **more))
+    assert flags_of(old)["--parallel"] == "64"
+    one = flags_of(writer("llamacpp")(make("llamacpp", "11434", batch=1, **more)))
+    assert not {"--parallel", "-c"} & set(one)
 
 
 def test_llamacpp_pretends_rates_of_prefixes(make):
@@ -506,6 +637,24 @@ def test_llamacpp_pretends_rates_of_prefixes(make):
 
 
 # All of them
+
+
+@pytest.mark.parametrize(
+    ("engine", "more", "said"),
+    [
+        ("vllm", {"ep": 2}, "ep 2: experts are divided among all 8 GPUs"),
+        ("vllm", {"ep": 8}, ""),
+        ("trtllm", {"attention_dp": 2}, "attention-dp 2: attention is data-parallel among all 8"),
+        ("trtllm", {"attention_dp": 8}, ""),
+        ("llamacpp", {"ep": 8}, "ep 8: it has no words for it"),
+        ("llamacpp", {"attention_dp": 8}, "attention-dp 8: it has no words for it"),
+    ],
+)
+def test_ways_to_split_that_an_engine_does_not_know_are_said(make, engine, more, said):
+    names = {"target": "t.gguf", "draft": "d.gguf", "tp": 8, "draft_tp": 8}
+    written = writer(engine)(make(engine, example(engine).removeprefix("b"), **names, **more))
+    lost = [sentence for sentence in written.lost if not sentence.startswith("tp 8")]
+    assert (said in " ".join(lost)) if said else not lost
 
 
 @pytest.mark.parametrize("engine", WRITERS)
@@ -546,6 +695,7 @@ def test_yaml_reads_back_what_was_said():
         "g": None,
         "h": {},
         "i": "org/Name-1.5B",
+        "j": "org/\U0001f600 \u00e9\n\t",  # JSON's pairs of escapes are no YAML
     }
     read = as_engines_read(yaml_text(said))
     assert read == {**said, "c": {"d": {1: 2, 3: 4}, "e": True}}

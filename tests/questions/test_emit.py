@@ -66,16 +66,24 @@ def gains(axes) -> tuple[tuple[int, ...], list[list[float]]]:
     return k, rows
 
 
-def test_the_gate_loses_at_most_one_percent_anywhere():
+def test_the_gate_says_what_it_loses_and_what_one_k_would():
     axes = {**HEAD, "engine": "vllm@0.33", "k": "gate"}
-    schedule = specplan.emit(specplan.scenario(**axes)).value.schedule
+    answer = specplan.emit(specplan.scenario(**axes))
+    schedule = answer.value.schedule
     _, rows = gains(axes)
     assert schedule[-1].last_batch == len(rows)
-    for step in schedule:
-        for batch in range(step.first_batch, step.last_batch + 1):
-            row = rows[batch - 1]
-            assert row[step.k] >= 0.99 * max(row) * (1 - 1e-8)
-    assert len(schedule) < len(specplan.gate(specplan.scenario(**axes)).value.ranges)
+    lost = [
+        1 - rows[batch - 1][step.k] / max(rows[batch - 1])
+        for step in schedule
+        for batch in range(step.first_batch, step.last_batch + 1)
+    ]
+    assert max(lost) <= 0.05 + 1e-8
+    worst = [max(1 - row[k] / max(row) for row in rows) for k in range(17)]
+    said = next(note for note in answer.notes if note.startswith("k by batch loses up to"))
+    assert f"loses up to {100 * max(lost):.1f} % against" in said
+    assert f"at batch {lost.index(max(lost)) + 1:,};" in said
+    assert f"for all up to {100 * min(worst):.1f} %" in said
+    assert len(schedule) < len(specplan.gate(specplan.scenario(**axes)).value.ranges) / 2
 
 
 def test_more_hysteresis_is_fewer_ranges():
@@ -89,7 +97,7 @@ def test_more_hysteresis_is_fewer_ranges():
 def test_a_gate_of_one_range_is_one_k():
     answer = emitted("vllm@0.33", k="gate", batch=[1], hardware="h200-sxm", context=100_000)
     assert (answer.value.schedule == ()) == ("per_batch_size" not in answer.value.text)
-    assert any("of the best at every batch" in note for note in answer.notes) == (
+    assert any("for every batch: it loses at most" in note for note in answer.notes) == (
         answer.value.schedule == ()
     )
 
@@ -105,27 +113,53 @@ def test_an_engine_without_a_schedule_gets_one_k_and_what_it_loses():
     assert answer.value.lost[0].startswith("k by batch")
 
 
-def test_a_schedule_that_is_cut_says_what_it_loses():
-    """TensorRT-LLM's begins with the longest k; this gate's longest comes later."""
-    axes = {**HEAD, "engine": "trtllm@1.3.0rc24", "k": "gate", "acceptance": 0.8, "context": 512}
-    found = specplan.emit(specplan.scenario(**axes))
+SGLANG_YAML = ("sglang@0.5.23", "yaml")  # which has both, variables and a file
+RISING = {
+    "target": "deepseek-r1",
+    "draft": "mtp",
+    "hardware": "h200-sxm",
+    "tp": 8,
+    "engine": "trtllm@1.3.0rc24",
+    "acceptance": 0.7,
+    "k": "gate",
+}
+
+
+def test_a_schedule_that_is_cut_to_one_k_says_what_that_loses():
+    """TensorRT-LLM's begins with the longest k; experts make this gate's come later."""
+    found = specplan.emit(specplan.scenario(**RISING))
     assert any("begins with the longest" in sentence for sentence in found.value.lost)
-    first = found.value.schedule[0].k
-    assert all(step.k <= first for step in found.value.schedule)
-    _, rows = gains(axes)
-    worst = max(
-        1 - rows[batch - 1][step.k] / max(rows[batch - 1])
-        for step in found.value.schedule
-        for batch in range(step.first_batch, step.last_batch + 1)
-    )
-    assert any(f"as it can be said loses up to {100 * worst:.1f} %" in n for n in found.notes)
+    assert found.value.schedule == ()
+    _, rows = gains(RISING)
+    worst = max(1 - row[found.value.k] / max(row) for row in rows)
+    said = f"one k for all: k = {found.value.k}, which loses up to {100 * worst:.1f} %"
+    assert any(said in note for note in found.notes)
 
 
 def test_a_tail_of_no_drafts_is_priced():
-    answer = emitted("vllm@0.33", **{**MODEL, "k": "gate"})
+    axes = {**MODEL, "k": "gate", "context": 512}
+    answer = emitted("vllm@0.26", **axes)
     assert [step.k for step in answer.value.schedule] == [1, 0]
-    assert any(note.startswith("k = 1 in place of 0 loses up to") for note in answer.notes)
-    assert any("#49548" in note for note in answer.notes)
+    notes = " ".join(answer.notes)
+    _, rows = gains({**axes, "engine": "vllm@0.26"})
+    worst = max(1 - row[1] / max(row) for row in rows)
+    last = len(rows)
+    assert f"k = 1 in place of 0 (1-{last:,}: 1) loses up to {100 * worst:.1f} %" in notes
+    scene = specplan.scenario(**{**axes, "engine": "vllm@0.26"})
+    plain = int(memory_bill(scene.setups[0], 512).largest_plain)
+    assert f"{last:,} sequences fit, {plain:,} without it" in notes
+    assert "k = 0 is not free" in notes
+    assert "8 requests fell from 232 to 24-157 tok/s" in notes
+
+
+def test_a_tail_that_saves_less_than_it_was_seen_to_cost_is_told():
+    """The gate's own saving is held against the step that k = 0 adds (vllm#49548)."""
+    rare = {"k": "gate", "acceptance": "burst:.2@3.1"}
+    told = "less than the 6.6 % and more that k = 0 was seen to cost"
+    for engine, says in (("vllm@0.33", True), ("sglang@0.5.23", False)):
+        answer = emitted(engine, **rare)
+        assert any(not step.k for step in answer.value.schedule)
+        assert any(told in note for note in answer.notes) == says
 
 
 def test_nothing_that_pays_is_an_answer_of_no():
@@ -159,6 +193,24 @@ def test_acceptance_is_pretended_as_it_was_given():
     assert "FORCE_NUM_ACCEPTED_TOKENS=1.9 " in length.value.texts["flags"]
     with pytest.raises(UsageError, match="--synthetic: one acceptance"):
         emitted("vllm@0.33", acceptance=[0.5, 0.6], k=3, synthetic=True)
+
+
+@pytest.mark.parametrize(
+    ("engine", "form", "said"),
+    [
+        ("trtllm@1.3.0rc24", "yaml", "start the server with TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED"),
+        ("trtllm@1.3.0rc24", "flags", "the server reads trtllm.yaml beside it: --as yaml writes"),
+        ("trtllm@1.3.0rc24", "shell", ""),
+        ("sglang@0.5.23", "yaml", "start the server with SGLANG_SIMULATE_ACC_LEN=2.9"),
+        ("sglang@0.5.23", "flags", "reads speculative-adaptive.json beside it: --as json writes"),
+        ("sglang@0.5.23", "shell", ""),
+        ("vllm@0.33", "yaml", ""),
+    ],
+)
+def test_what_a_form_has_no_place_for_is_said(engine, form, said):
+    notes = " ".join(emitted(engine, k="gate", synthetic=True, form=form).notes)
+    assert (said in notes) if said else ("start the server with" not in notes)
+    assert ("beside it" in notes) == ("beside it" in said or (engine, form) == SGLANG_YAML)
 
 
 def test_a_tree_is_sglangs():
@@ -215,3 +267,7 @@ def test_rows_hold_program_flags_and_config():
 def test_other_weights_than_the_checkpoints_are_said():
     answer = emitted("vllm@0.33", k=3, dtype="fp8")
     assert any("weights are planned as fp8" in note for note in answer.notes)
+    answer = emitted("vllm@0.33", k=3, draft_dtype="fp8")
+    said = "the drafter's weights are planned as fp8, the drafter's checkpoint is bf16"
+    assert any(note.startswith(said) for note in answer.notes)
+    assert not any("are planned as" in note for note in emitted("vllm@0.33", k=3).notes)

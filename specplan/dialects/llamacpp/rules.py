@@ -13,9 +13,16 @@ REMOVED = ("--draft", "--draft-n", "--draft-max", "--draft-min", "--draft-n-min"
 """Arguments that end the server since ggml-org/llama.cpp#22397 (2026-04-28)."""
 RENAMED = 9093  # the first build read that has --spec-draft-n-max
 SYNTHETIC = 10760  # --spec-synth-rates (#27711): in this build, not in b10630
+# LLAMA_MAX_SEQ of src/llama-cparams.h: 256 in b11434; 64 where it began, and in the old builds
+MOST_SLOTS, MOST_SLOTS_OF_OLD = 256, 64
 MOST_LOOKED_UP = 1024  # tokens of --spec-ngram-simple-size-m
 DRAFTING = ("draft-simple", "draft-eagle3", "draft-dflash", "draft-dspark", "draft")
 MODELS = ("--spec-draft-model", "--spec-draft-hf")
+
+
+def most_slots(build: int) -> int:
+    """Requests that a build serves at once."""
+    return MOST_SLOTS if build >= RENAMED else MOST_SLOTS_OF_OLD
 
 
 def check(flags: Mapping[str, str | None], *, build: int) -> None:

@@ -6,7 +6,7 @@ and b11434. Of the builds before #22397 (2026-04-28) the flags are those of 2025
 
 from __future__ import annotations
 
-from specplan.dialects.llamacpp.rules import SYNTHETIC, check
+from specplan.dialects.llamacpp.rules import SYNTHETIC, check, most_slots
 from specplan.dialects.spans import Span, Ways, word_for
 from specplan.dialects.text import flags_text, shell_text
 from specplan.domain.deployment import Deployment, Written
@@ -46,8 +46,10 @@ def write(deployment: Deployment) -> Written:
     if deployment.schedule:
         lost.append(f"k by batch: {deployment.engine} drafts as much at every load")
         deployment = deployment.fixed()
-    flags = _served(deployment, lost)
+    flags = _served(deployment, build, lost, notes)
     if deployment.speculates:
+        if kind == IN_TARGET and deployment.draft:
+            lost.append(f"the drafter's path: {kind} drafts with layers in the target's own file")
         spoken = _speculation(deployment, kind, build, notes)
         check(dict(spoken), build=build)
         flags += spoken
@@ -62,15 +64,28 @@ def write(deployment: Deployment) -> Written:
     )
 
 
-def _served(deployment: Deployment, lost: list[str]) -> list[tuple[str, str | None]]:
-    """Slots for the batch planned; how GPUs share a model is not said in numbers of them."""
+def _served(
+    deployment: Deployment, build: int, lost: list[str], notes: list[str]
+) -> list[tuple[str, str | None]]:
+    """Slots for the batch planned, and a cache for all of them: -c is divided among the slots. How
+    GPUs share a model is not said in numbers of them.
+    """
     if deployment.tp > 1:
         lost.append(
             f"tp {deployment.tp}: it uses the GPUs that it sees, by layers unless --split-mode says"
         )
-    if deployment.batch == 1:
+    more = {"ep": deployment.ep, "attention-dp": deployment.attention_dp}
+    lost += [f"{name} {n}: it has no words for it" for name, n in more.items() if n > 1]
+    most = most_slots(build)
+    slots = min(deployment.batch, most)
+    if slots < deployment.batch:
+        lost.append(f"batch {deployment.batch:,}: b{build} serves at most {most} requests at once")
+    if slots == 1:
         return []
-    return [("--parallel", str(deployment.batch))]
+    if not deployment.context:
+        notes.append(f"each of the {slots} slots gets 1/{slots} of the context that -c says")
+        return [("--parallel", str(slots))]
+    return [("--parallel", str(slots)), ("-c", str(slots * deployment.context))]
 
 
 def _is_gguf(name: str | None) -> bool:

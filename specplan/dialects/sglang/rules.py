@@ -25,6 +25,16 @@ STEPPING = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")  # those with the three nu
 ADAPTING = ("EAGLE", "EAGLE3", "NEXTN")  # NEXTN is another name of EAGLE
 ADAPTIVE = Span("", "0.5.13")  # --speculative-adaptive-config; absent in 0.5.10.post1
 ZERO_STEPS = Span("", "0.5.23")  # candidate_steps of 0; 0.5.13 asks for positive ones
+DP, DP_HEAD = "--enable-dp-attention", "--enable-dp-lm-head"
+WITH_DP = {
+    "EAGLE": Span("", "0.4.10"),
+    "EAGLE3": Span("", "0.4.10"),
+    "NEXTN": Span("", "0.4.10"),
+    "DFLASH": Span("", "0.5.23"),
+    "DSPARK": Span("", "0.5.23"),
+}
+"""Algorithms that run beside --enable-dp-attention, and since when."""
+WITH_DP_HEAD = ("DFLASH", "DSPARK")  # which then need --enable-dp-lm-head too
 STEPS, TOPK, NODES = (
     "--speculative-num-steps",
     "--speculative-eagle-topk",
@@ -49,8 +59,22 @@ def check(
     elif STEPS in flags:
         raise Refused(f"{STEPS} with {algorithm}", expected="its block or its draft tokens alone")
     _check_block(flags, algorithm)
+    if DP in flags:
+        _check_groups(flags, algorithm, version)
     if adaptive is not None:
         _check_adaptive(flags, adaptive, algorithm, version)
+
+
+def _check_groups(flags: Mapping[str, str | None], algorithm: str, version: str) -> None:
+    """Attention in data-parallel groups."""
+    span = WITH_DP.get(algorithm)
+    if span is None or not span.holds(version):
+        raise Refused(
+            f"{algorithm} beside {DP}",
+            expected="no data-parallel attention" + (f", or {span.says}" if span else ""),
+        )
+    if algorithm in WITH_DP_HEAD and DP_HEAD not in flags:
+        raise Refused(f"{algorithm} beside {DP}", expected=f"{DP_HEAD} too")
 
 
 def _number(flags: Mapping[str, str | None], name: str) -> int:
@@ -91,8 +115,8 @@ def _check_adaptive(
         raise Refused(f"--speculative-adaptive-config is not in {version}", expected="0.5.13 on")
     if algorithm not in ADAPTING or flags.get(TOPK) != "1":
         raise Refused("--speculative-adaptive", expected=f"EAGLE or EAGLE3 with {TOPK} 1")
-    if "--enable-dp-attention" in flags:
-        raise Refused("--speculative-adaptive beside --enable-dp-attention", expected="one of them")
+    if DP in flags:
+        raise Refused(f"--speculative-adaptive beside {DP}", expected="one of them")
     least = 0 if ZERO_STEPS.holds(version) else 1
     bounds: list[int] = []
     every: set[int] = set()

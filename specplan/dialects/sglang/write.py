@@ -8,10 +8,13 @@ from __future__ import annotations
 from specplan.dialects.sglang.rules import (
     ADAPTING,
     ADAPTIVE,
+    DP,
+    DP_HEAD,
     NODES,
     STEPPING,
     STEPS,
     TOPK,
+    WITH_DP_HEAD,
     ZERO_STEPS,
     check,
 )
@@ -36,7 +39,17 @@ CAP = 48
 FILE = "speculative-adaptive.json"
 BARE_VARIABLES = Span("", "0.4.10", "0.5.2")  # SIMULATE_ACC_LEN without SGLANG_ before it
 TOKEN_MODE = Span("", "0.5.23")  # SGLANG_SIMULATE_ACC_TOKEN_MODE; absent in 0.5.13
-PRETENDING = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "DFLASH")
+PRETENDING = {
+    "EAGLE": Span("", "0.4.10"),
+    "EAGLE3": Span("", "0.4.10"),
+    "NEXTN": Span("", "0.4.10"),
+    "STANDALONE": Span("", "0.5.2"),
+    "DFLASH": Span("", "0.5.23"),  # dflash_worker of 0.5.13 does not read it
+    "DSPARK": Span("", "0.5.23"),
+}
+"""Algorithms that read SIMULATE_ACC_LEN."""
+LOAD_FORMAT = Span("", "0.5.6")  # --speculative-draft-load-format; absent in 0.5.2
+DECODE_GRAPHS = Span("--cuda-graph-bs-decode", "0.5.23")  # --cuda-graph-bs in 0.5.13
 KV_DTYPES = {Dtype.FP8: "fp8_e4m3"}
 
 
@@ -72,9 +85,7 @@ def _written(
     lost: list[str],
     notes: list[str],
 ) -> Written:
-    target = deployment.needed(
-        "the target", "--target-path", deployment.target_name, deployment.target
-    )
+    target = _target(deployment)
     program = ("python", "-m", "sglang.launch_server", "--model-path", target)
     keys = {name.removeprefix("--"): True if value is None else value for name, value in flags}
     texts = {
@@ -97,13 +108,19 @@ def _written(
     )
 
 
+def _target(deployment: Deployment) -> str:
+    return deployment.needed(
+        "the target", "--target-path", deployment.target_name, deployment.target
+    )
+
+
 def _served(deployment: Deployment) -> list[tuple[str, str | None]]:
     """The flags that are not about speculation: GPUs and cache."""
     flags: list[tuple[str, str | None]] = []
     if deployment.tp > 1:
         flags.append(("--tp-size", str(deployment.tp)))
     if deployment.attention_dp > 1:
-        flags += [("--dp-size", str(deployment.attention_dp)), ("--enable-dp-attention", None)]
+        flags += [("--dp-size", str(deployment.attention_dp)), (DP, None)]
     if deployment.ep > 1:
         flags.append(("--ep-size", str(deployment.ep)))
     if deployment.kv_dtype in KV_DTYPES:
@@ -121,7 +138,7 @@ def _scheduled(deployment: Deployment, algorithm: str, lost: list[str]) -> Deplo
     elif algorithm not in ADAPTING:
         why = f"k by batch is for EAGLE, EAGLE3 and NEXTN, not for {algorithm}"
     elif deployment.attention_dp > 1:
-        why = "k by batch is switched off beside --enable-dp-attention"
+        why = f"k by batch is switched off beside {DP}"
     elif stops and not ZERO_STEPS.holds(deployment.version):
         why = f"{deployment.at} cannot stop drafting at a batch (candidate_steps of 0: 0.5.23 on)"
     else:
@@ -133,7 +150,11 @@ def _scheduled(deployment: Deployment, algorithm: str, lost: list[str]) -> Deplo
 def _speculation(deployment: Deployment, algorithm: str) -> list[tuple[str, str | None]]:
     """The algorithm, its drafter and its numbers; num-draft-tokens counts the known token."""
     flags: list[tuple[str, str | None]] = [("--speculative-algorithm", algorithm)]
-    if algorithm not in {"NGRAM", "NEXTN"}:
+    if deployment.attention_dp > 1 and algorithm in WITH_DP_HEAD:
+        flags.append((DP_HEAD, None))
+    if algorithm == "NEXTN":  # loaded as a drafter of its own; 0.5.23 finds it for some targets
+        flags.append(("--speculative-draft-model-path", deployment.draft or _target(deployment)))
+    elif algorithm != "NGRAM":
         flags.append(("--speculative-draft-model-path", deployment.head))
     tree, k = deployment.tree, deployment.k
     if tree and algorithm not in STEPPING:
@@ -153,9 +174,11 @@ def _speculation(deployment: Deployment, algorithm: str) -> list[tuple[str, str 
 
 def _adaptive(deployment: Deployment, notes: list[str]) -> dict[str, Json]:
     """The schedule: from each batch on, one number of steps to choose from."""
+    graphs = DECODE_GRAPHS.word if DECODE_GRAPHS.holds(deployment.version) else "--cuda-graph-bs"
+    ends = " ".join(str(step.last_batch) for step in deployment.schedule)
     notes.append(
         "a batch is padded to the next captured graph before its k is looked up: with "
-        "--cuda-graph-bs on the schedule's own bounds each batch gets its own"
+        f"{ends} among {graphs} each gets its own"
     )
     if any(not step.k for step in deployment.schedule):
         notes.append("k = 0 keeps the drafter and its cache in memory")
@@ -185,18 +208,21 @@ def _pretended(
     tokens = deployment.tokens
     if tokens is None:
         return ()
-    if algorithm not in PRETENDING:
+    span = PRETENDING.get(algorithm)
+    if span is None or not span.holds(deployment.version):
         raise Refused(
-            f"{deployment.engine} cannot pretend an acceptance with {algorithm}",
+            f"{deployment.at} cannot pretend an acceptance with {algorithm}",
+            expected=span.says if span else "",
             hint="leave out --synthetic",
         )
     lost.append(
         f"acceptance by position: every round accepts {tokens:.4g} tokens on average, the bonus "
         f"included{_at_longest(deployment)}"
     )
+    random = ", but may be of random weights: --speculative-draft-load-format dummy"
     notes.append(
-        "the output is not the target's; the drafter runs and costs what it does, but may be of "
-        "random weights: --speculative-draft-load-format dummy"
+        "the output is not the target's; the drafter runs and costs what it does"
+        + (random if LOAD_FORMAT.holds(deployment.version) else "")
     )
     prefix = "" if BARE_VARIABLES.holds(deployment.version) else "SGLANG_"
     variables = [

@@ -60,6 +60,11 @@ def write(deployment: Deployment) -> Written:
             expected="-k",
         )
     lost = deployment.unsaid_cache(KV_DTYPES)
+    if 1 < deployment.attention_dp != deployment.tp:
+        lost.append(
+            f"attention-dp {deployment.attention_dp}: attention is data-parallel among all "
+            f"{deployment.tp} GPUs or none"
+        )
     notes: list[str] = []
     config: dict[str, Json] = {}
     environment: tuple[tuple[str, str], ...] = ()
@@ -70,6 +75,8 @@ def write(deployment: Deployment) -> Written:
             config = _config(deployment, kind, limited=limited)
             check(config, version=deployment.version)
             environment = _pretended(deployment, lost, notes)
+            if kind == "MTP" and deployment.draft:
+                lost.append("the drafter's path: MTP drafts with layers of the target's checkpoint")
             if kind in WITH_DRAFTER and deployment.draft_tp != deployment.tp:
                 lost.append(
                     f"draft-tp {deployment.draft_tp}: the drafter is divided as the target is"
@@ -167,7 +174,8 @@ def _falling(deployment: Deployment) -> Deployment:
         begins = steps.pop().first_batch if steps and steps[-1].k == k else step.first_batch
         steps.append(Step(begins, step.last_batch, k))
     kept = None if deployment.acceptance is None else deployment.acceptance[:first]
-    return replace(deployment, k=first, schedule=tuple(steps), acceptance=kept)
+    schedule = tuple(steps) if len(steps) > 1 else ()  # one k for all needs none
+    return replace(deployment, k=first, schedule=schedule, acceptance=kept)
 
 
 def _config(deployment: Deployment, kind: str, *, limited: bool) -> dict[str, Json]:

@@ -11,6 +11,14 @@ LOOKUP = "[ngram]"
 LOOKED_UP = "5"  # tokens; V1's own default, V0 has none
 
 
+def stops_at(deployment: Deployment) -> int | None:
+    """The batch from which on it stops drafting, where the schedule is one k up to a batch: the
+    value is compared with >= (_should_disable_all_speculation in spec_decode_worker.py of 0.6.6,
+    0.8.5 and 0.9.2), whatever its help says. Always 2 or more, as has to be.
+    """
+    return None if deployment.cutoff is None else deployment.cutoff + 1
+
+
 def first_flags(deployment: Deployment, word: str) -> list[tuple[str, str | None]]:
     """Flags for one k, and the largest batch that drafts where not all do."""
     named = word or deployment.head
@@ -28,5 +36,5 @@ def first_flags(deployment: Deployment, word: str) -> list[tuple[str, str | None
             )
         flags.append(("--speculative-draft-tensor-parallel-size", "1"))
     if deployment.cutoff is not None:
-        flags.append(("--speculative-disable-by-batch-size", str(deployment.cutoff)))
+        flags.append(("--speculative-disable-by-batch-size", str(stops_at(deployment))))
     return flags

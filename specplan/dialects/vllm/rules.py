@@ -5,7 +5,8 @@ by none of those rules; what depends on the checkpoints' own files is not here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from specplan.dialects.spans import Span
@@ -20,8 +21,8 @@ METHODS = {
     "eagle": Span("eagle", "0.8.5"),
     "eagle3": Span("eagle3", "0.9.2"),
     "mtp": Span("mtp", "0.11.2"),
-    "medusa": Span("medusa", "0.8.5", "0.26", "gone by 0.33"),
-    "mlp_speculator": Span("mlp_speculator", "0.8.5", "0.26", "gone by 0.33"),
+    "medusa": Span("medusa", "0.8.5", "0.30", "gone by 0.33"),
+    "mlp_speculator": Span("mlp_speculator", "0.8.5", "0.30", "gone by 0.33"),
     "dflash": Span("dflash", "0.20.2"),
     "dspark": Span("dspark", "0.26"),
 }
@@ -41,6 +42,19 @@ KEYS = {
     "num_speculative_tokens_per_batch_size": Span("", "0.24"),
 }
 """Keys that are written, and the versions that know them."""
+TARGETS = (
+    Span("llama", "0.8.5", "0.9.2"),
+    Span("llama qwen", "0.10.2", "0.10.2"),
+    Span("llama qwen minicpm gpt_oss", "0.11.2", "0.15.1"),
+    Span("llama qwen minicpm gpt_oss hunyuan afmoe nemotron_h", "0.17.1", "0.17.1"),
+    Span(
+        "llama qwen minicpm gpt_oss hunyuan afmoe nemotron_h deepseek_v2 deepseek_v3 kimi_k2 "
+        "minimax_m2 gemma4",
+        "0.20.2",
+        "0.20.2",
+    ),
+)
+"""Types of targets (model_type in config.json) that eagle3 drafts for; since 0.22.1 any."""
 DETECTED = ("eagle-", "eagle3", "dflash", "dspark")
 """Words in a checkpoint's name by which it is taken for one of these, whatever its method."""
 SCHEDULE = "num_speculative_tokens_per_batch_size"
@@ -79,8 +93,25 @@ def check(
         )
     if SCHEDULE in config:
         check_schedule(config[SCHEDULE], k)
+    if "disable_by_batch_size" in config and _count(config, "disable_by_batch_size") < 2:
+        raise _refused("disable_by_batch_size 1", "2 or more")
     _check_lookup(config)
     _check_synthetic(config, k)
+
+
+def unlisted_target(config: Mapping[str, Json], family: str, *, version: str) -> Iterator[str]:
+    """What to look at where eagle3 is for targets of named types alone, and the family of the
+    target's card is like none of them. The type itself stands in the checkpoint.
+    """
+    known = next((span.word.split() for span in TARGETS if span.holds(version)), None)
+    if config.get("method") not in {"eagle3", "dflash"} or known is None or not family:
+        return
+    plain = re.sub("[^a-z0-9]", "", family)
+    if not any(word.replace("_", "") in plain for word in known):
+        yield (
+            f"vllm@{version} takes {config['method']} for targets of model_type "
+            f"{', '.join(known)} alone: see that config.json has one of them"
+        )
 
 
 def _refused(what: str, expected: str) -> Refused:

@@ -1,20 +1,25 @@
 """A plan in vLLM's words: --speculative-config, and the flags of its first engine before that.
 
 Read from the released packages 0.6.6, 0.8.5, 0.9.2, 0.10.2, 0.11.2, 0.14.1, 0.15.1, 0.17.1, 0.20.2,
-0.22.1, 0.24.0, 0.26.0 and 0.33.0; a span begins with the first of them that has it.
+0.22.1, 0.24.0, 0.26.0, 0.28.0, 0.30.0 and 0.33.0; a span begins with the first of them that has it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from specplan.dialects.spans import Span, Ways, age, word_for
 from specplan.dialects.text import flags_text, json_text, shell_text, yaml_text
-from specplan.dialects.vllm.first import LOOKUP, V0, first_flags
-from specplan.dialects.vllm.rules import RATES, SCHEDULE, check
+from specplan.dialects.vllm import runner
+from specplan.dialects.vllm.first import LOOKUP, V0, first_flags, stops_at
+from specplan.dialects.vllm.rules import RATES, SCHEDULE, check, unlisted_target
+from specplan.dialects.vllm.runner import SCHEDULED
 from specplan.domain.card import Dtype
 from specplan.domain.deployment import Deployment, Json, Written
 from specplan.errors import Refused
 
 EXAMPLE = "0.33"
+PARALLEL = "parallel_drafting"
 WAYS: Ways = {
     "ngram": (Span(LOOKUP, *V0), Span("ngram", "0.8.5")),
     "suffix": (Span("suffix", "0.11.2"),),
@@ -27,20 +32,17 @@ WAYS: Ways = {
     "eagle": (Span("", *V0), Span("eagle", "0.8.5")),
     "eagle3": (Span("eagle3", "0.9.2"),),
     "mtp": (Span("mtp", "0.11.2"),),  # before, a method for each model: deepseek_mtp, ...
-    "medusa": (Span("", *V0), Span("medusa", "0.8.5", "0.26", "gone by 0.33")),
-    "mlp-speculator": (Span("", *V0), Span("mlp_speculator", "0.8.5", "0.26", "gone by 0.33")),
+    "medusa": (Span("", *V0), Span("medusa", "0.8.5", "0.30", "gone by 0.33")),
+    "mlp-speculator": (Span("", *V0), Span("mlp_speculator", "0.8.5", "0.30", "gone by 0.33")),
     "dflash": (Span("dflash", "0.20.2"),),
     "dspark": (Span("dspark", "0.26"),),
-    "block": (Span("parallel_drafting", "0.17.1"),),
+    "block": (Span(PARALLEL, "0.17.1"),),
 }
 """Methods; for the first engine (V0), which told drafters apart by their checkpoints, none."""
-SCHEDULED = Span("", "0.24")  # num_speculative_tokens_per_batch_size; absent in 0.23.0
-ALWAYS_PIECEWISE = Span("", "0.24", "0.24")
 SYNTHETIC = Span("", "0.20.2")  # synthetic_acceptance_rates; absent in 0.17.1
 BY_FIRST_ENGINE = Span("", "0.8.5", "0.9.2")  # what its V1 did not have, V0 still ran
 READ_BY_V0 = ("model", "mlp-speculator")
 ALONE = ("ngram", "suffix", "mtp")  # looked up, or in the target's own checkpoint
-SCHEDULED_IN_V1 = ("ngram", "eagle", "eagle3", "mtp", "draft_model", "dflash")
 KV_DTYPES = {Dtype.FP8: "fp8"}
 
 
@@ -61,9 +63,9 @@ def write(deployment: Deployment) -> Written:
     if version < age("0.8"):
         return _of_first_engine(deployment)
     word = word_for(deployment, WAYS)
-    lost = deployment.unsaid_cache(KV_DTYPES)
+    lost = _unsaid(deployment)
     notes: list[str] = []
-    deployment = _scheduled(deployment, lost)
+    deployment = _scheduled(deployment, _method(deployment, word), lost)
     config: dict[str, Json] = {}
     if deployment.speculates:
         config = _config(deployment, word, notes)
@@ -74,7 +76,8 @@ def write(deployment: Deployment) -> Written:
             modules=deployment.modules,
             vocabs=deployment.vocabs,
         )
-        notes += _of_schedule(deployment, str(config["method"]))
+        notes += _price(deployment, str(config["method"]))
+        notes += unlisted_target(config, deployment.target_family, version=deployment.version)
     flags = [*_served(deployment)]
     if config:
         flags.append(("--speculative-config", json_text(config)))
@@ -110,7 +113,16 @@ def _written(
         texts=texts,
         lost=tuple(lost),
         notes=tuple(notes),
+        off_cost=runner.OFF_COSTS[0] if SCHEDULED.holds(deployment.version) else 0.0,
     )
+
+
+def _unsaid(deployment: Deployment) -> list[str]:
+    """What of GPUs and cache it has no words for."""
+    lost = deployment.unsaid_cache(KV_DTYPES)
+    if 1 < deployment.ep != deployment.tp:
+        lost.append(f"ep {deployment.ep}: experts are divided among all {deployment.tp} GPUs")
+    return lost
 
 
 def _served(deployment: Deployment) -> list[tuple[str, str | None]]:
@@ -128,15 +140,26 @@ def _served(deployment: Deployment) -> list[tuple[str, str | None]]:
     return flags
 
 
-def _scheduled(deployment: Deployment, lost: list[str]) -> Deployment:
+def _method(deployment: Deployment, word: str) -> str:
+    """What stands after "method"."""
+    if word == PARALLEL:  # P-EAGLE drafts on hidden states, PARD is a model
+        return "eagle3" if deployment.draws == "head" else "draft_model"
+    return word
+
+
+def _scheduled(deployment: Deployment, method: str, lost: list[str]) -> Deployment:
     """With its schedule where this version reads one, or a cutoff that is all of it; else one k."""
     if not deployment.schedule:
         return deployment
     version = deployment.version
     if SCHEDULED.holds(version):
-        if deployment.attention_dp == 1:
+        parallel = deployment.way == "block"
+        why = runner.dropped(version, method, parallel=parallel)
+        if deployment.attention_dp > 1:
+            why = runner.among_groups(version)
+        if not why:
             return deployment
-        lost.append("k by batch: it is switched off where data-parallel groups are more than one")
+        lost.append(f"k by batch: {why}")
         return deployment.fixed()
     by_v0 = deployment.way in READ_BY_V0 and BY_FIRST_ENGINE.holds(version)
     if by_v0 or age(version) < age("0.8"):
@@ -152,31 +175,41 @@ def _scheduled(deployment: Deployment, lost: list[str]) -> Deployment:
 
 
 def _config(deployment: Deployment, word: str, notes: list[str]) -> dict[str, Json]:
-    method = word
-    if word == "parallel_drafting":  # P-EAGLE drafts on hidden states, PARD is a model
-        method = "eagle3" if deployment.draws == "head" else "draft_model"
+    method = _method(deployment, word)
     config: dict[str, Json] = {"method": method}
     if deployment.way not in ALONE:
         config["model"] = deployment.head
+    elif method == "mtp" and deployment.draft:
+        config["model"] = deployment.draft
     config["num_speculative_tokens"] = deployment.k
     if deployment.schedule and not SCHEDULED.holds(deployment.version):
-        config["disable_by_batch_size"] = deployment.cutoff
+        config["disable_by_batch_size"] = stops_at(deployment)
     elif deployment.schedule:
         config[SCHEDULE] = [[s.first_batch, s.last_batch, s.k] for s in deployment.schedule]
     if deployment.draws != "lookup" and deployment.draft_tp != deployment.tp:
         config["draft_tensor_parallel_size"] = deployment.draft_tp
-    if word == "parallel_drafting":
-        config["parallel_drafting"] = True
+    if word == PARALLEL:
+        config[PARALLEL] = True
     if deployment.acceptance is not None:
         config |= _pretended(deployment, notes)
+    notes += _of_drafter(deployment, method)
+    return config
+
+
+def _of_drafter(deployment: Deployment, method: str) -> Iterator[str]:
+    """What to know of one way to draft."""
     if method == "ngram":
-        notes.append("prompts are looked up by 5 tokens unless prompt_lookup_max and _min say else")
+        yield ("prompts are looked up by 5 tokens unless prompt_lookup_max and _min say else")
+    if method == "mtp" and deployment.k > deployment.modules:
+        yield (
+            f"k = {deployment.k} is beyond the {deployment.modules} that the checkpoint's MTP was "
+            "trained for: layers run again, and such tokens are kept less often"
+        )
     if method == "suffix":
-        notes.append(
+        yield (
             "suffix decoding needs the package arctic-inference; k is the longest draft, most are "
             "shorter"
         )
-    return config
 
 
 def _pretended(deployment: Deployment, notes: list[str]) -> dict[str, Json]:
@@ -195,38 +228,22 @@ def _pretended(deployment: Deployment, notes: list[str]) -> dict[str, Json]:
     return {"rejection_sample_method": "synthetic", RATES: rates}
 
 
-def _of_schedule(deployment: Deployment, method: str) -> list[str]:
+def _price(deployment: Deployment, method: str) -> list[str]:
     """What a schedule costs beside what it is for."""
     if not deployment.schedule or not SCHEDULED.holds(deployment.version):
         return []
-    notes = [
-        "k is looked up by the requests scheduled in a step, those in prefill included; beyond the "
-        "last range its k goes on"
-    ]
-    piecewise = "a schedule has CUDA graphs captured in pieces (PIECEWISE)"
-    if ALWAYS_PIECEWISE.holds(deployment.version):
-        notes.append(f"{piecewise}, which costs a step of its own price")
-    else:
-        notes.append(f"on Model Runner V1 {piecewise}; VLLM_USE_V2_MODEL_RUNNER=1 keeps them whole")
-        if method not in SCHEDULED_IN_V1:
-            notes.append(f"Model Runner V1 ignores the schedule with {method}")
-    if any(not step.k for step in deployment.schedule):
-        notes.append(
-            "k = 0 keeps the drafter in memory and its graphs; vllm-project/vllm#49548 saw 8 "
-            "requests fall from 232 to 24-157 tok/s where such a tail began, on Model Runner V1: "
-            "measure it, or let the tail be 1"
-        )
-    return notes
+    parallel = deployment.way == "block"
+    return runner.price(deployment.version, method, deployment.schedule, parallel=parallel)
 
 
 def _of_first_engine(deployment: Deployment) -> Written:
     """The flags of V0."""
     word = word_for(deployment, WAYS)
-    lost = deployment.unsaid_cache(KV_DTYPES)
+    lost = _unsaid(deployment)
     notes: list[str] = []
     if deployment.acceptance is not None and deployment.speculates:
         _pretended(deployment, notes)
-    deployment = _scheduled(deployment, lost)
+    deployment = _scheduled(deployment, word, lost)
     flags = _served(deployment)
     if deployment.speculates:
         flags += first_flags(deployment, word)
