@@ -13,7 +13,7 @@ from typing import Literal
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
     """Habits from version `since` on. `set_*` and `off` complete a sentence that begins with a
-    verb; they may name %(k)d, %(nodes)d (k + 1) and %(n)d. `ways` are the engine's words for ways
+    verb; they may name %(k)d, %(nodes)d (k + 1), %(n)d and %(past)d (n + 1). `ways` are the engine's words for ways
     to draft, in lower case, and ours.
 
     `running_cap` is how many requests run together where nobody says; `draft_tp` what it takes of
@@ -39,4 +39,4 @@ class Habits:
 
     def told(self, words: str, *, k: int = 0, n: float = 0) -> str:
         """These words with their figures."""
-        return words % {"k": k, "nodes": k + 1, "n": n}
+        return words % {"k": k, "nodes": k + 1, "n": n, "past": n + 1}

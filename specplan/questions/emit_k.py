@@ -11,10 +11,10 @@ from specplan.domain.deployment import OneK, Step, TreeShape
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.choose import BATCH_LIMIT, scan_batches
-from specplan.physics.memory import memory_bill
 from specplan.physics.round import seen_by
 from specplan.physics.schedule import Schedule
 from specplan.physics.survival import tokens_of
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import percent, times
 from specplan.questions.facts import facts_of
 from specplan.questions.init import common_k
@@ -71,7 +71,8 @@ def _gated(scenario: Scenario) -> bool:
 
 def _fits(scenario: Scenario, setup: Setup) -> bool:
     """Whether the largest batch fits beside the drafter at the longest context."""
-    bill = memory_bill(setup, max(scenario.context) + scenario.growth)
+    end = max(scenario.context) + scenario.growth
+    bill = bill_at(setup, end, usual_k(setup, scenario.k))
     return max(scenario.batch) <= float(bill.largest)
 
 
@@ -81,7 +82,8 @@ def _by_batch(scenario: Scenario, setup: Setup, hysteresis: float) -> Chosen:
         raise UsageError("k by batch is of one context and acceptance", hint="give one of each")
     context, acceptance = scenario.context[0], scenario.acceptance[0]
     seen = seen_by(setup, acceptance, context)
-    largest = min(int(memory_bill(seen, context + scenario.growth).largest), BATCH_LIMIT)
+    bill = bill_at(seen, context + scenario.growth, usual_k(seen))  # as `gate` counts
+    largest = min(int(bill.largest), BATCH_LIMIT)
     k = lengths(seen, scenario.candidates)
     if not largest:
         return Chosen(k=0, fits=False)

@@ -30,6 +30,12 @@ def test_only_releases_with_a_schedule_have_its_price():
     assert "232 to 24-157 tok/s" in habits_of("vllm", "0.24").schedule_price
     assert "VLLM_USE_V2" not in habits_of("vllm", "0.24.0").set_full_graphs  # piecewise on both
     assert "VLLM_USE_V2_MODEL_RUNNER=1" in habits_of("vllm", "0.25.1").set_full_graphs
+    assert not habits_of("vllm", "0.30.0").schedule_price  # model runner V2 unasked
+
+
+def test_vllm_s_first_engine_stops_at_the_batch_that_it_is_told():
+    habits = habits_of("vllm", "0.9.2")
+    assert habits.told(habits.set_gate, n=16) == '"disable_by_batch_size": 17'
 
 
 def test_sglang_caps_running_requests_by_itself():

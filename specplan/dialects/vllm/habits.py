@@ -29,13 +29,14 @@ _FIRST = Habits(
     draft_tp="1 or the target's",
     off="start it without --speculative-config",
     set_k='"num_speculative_tokens": %(k)d',
-    set_gate='"disable_by_batch_size": %(n)d',
+    set_gate='"disable_by_batch_size": %(past)d',
     set_chain='leave "speculative_token_tree" out',
     set_draft_tp='"draft_tensor_parallel_size": %(n)d',
     set_running="--max-num-seqs %(n)d",
     set_graphs='"max_cudagraph_capture_size": %(n)d in --compilation-config',
 )
-# disable_by_batch_size is in 0.15.1 and gone in 0.17.1; the schedule by batch size came in 0.24.
+# disable_by_batch_size stops at that many requests, not above; it is in 0.15.1 and gone in
+# 0.17.1; the schedule by batch size came in 0.24.
 _UNGATED = replace(
     _FIRST,
     since="0.17",
@@ -63,4 +64,6 @@ _KEPT = replace(
         "set VLLM_USE_V2_MODEL_RUNNER=1, which keeps full graphs, or end the schedule in k = 1"
     ),
 )
-HABITS = (_FIRST, _UNGATED, _GATED, _KEPT)
+# From 0.30 on model runner V2 runs most drafters unasked and keeps full graphs: see runner.py.
+_WHOLE = replace(_KEPT, since="0.30", schedule_price="", set_full_graphs="")
+HABITS = (_FIRST, _UNGATED, _GATED, _KEPT, _WHOLE)
