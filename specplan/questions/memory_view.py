@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from specplan.domain.accounting import Limits
 from specplan.domain.answer import Facts, Lines, Rows, View
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.memory import USABLE_FRACTION
@@ -14,8 +15,16 @@ from specplan.questions.pools import fraction_words, held_back_words, pool_facts
 from specplan.questions.servings import telling, varied
 from specplan.units import people
 
+_EDGE = 80
 
-def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
+
+def view_of(
+    scenario: Scenario,
+    bills: list[MemoryBill],
+    arms: list[Arms],
+    asked: float,
+    limits: Limits,
+) -> View:
     """One bill in full, or a row for each."""
     if len(bills) > 1:
         places = ("target", "draft", "hardware", "tp", *varied(scenario.setups))
@@ -27,14 +36,24 @@ def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked
     sections = [Facts(tuple(_facts(bill, setup)))]
     if arms:
         sections.append(Facts(tuple(_arm_facts(arms, None))))
-    verdict = _verdict(bill, setup, asked)
-    caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
-    counted = (f"counted as in {bill.pool.read_in}",) if bill.pool else ()
+    tp = None
+    if bill.shortfall_bytes:
+        tp = fitting_tp(setup, bill.context, asked, scenario.k, limits)
+    verdict = _verdict(bill, setup, asked, tp)
     return View(
         title="Memory of the drafter",
-        caption=(caption, *counted),
+        caption=tuple(_caption(bill, setup)),
         sections=(*sections, Lines(verdict, wrap=bill.pool is not None)),
     )
+
+
+def _caption(bill: MemoryBill, setup: Setup) -> Iterator[str]:
+    """The setup, in two lines where its names are long, and whose count it is."""
+    stored = f"{dtype_words(setup)}, context {tokens_words((bill.context,))}"
+    whole = f"{setup.label}, {stored}"
+    yield from (whole,) if len(whole) <= _EDGE else (setup.label, stored)
+    if bill.pool:
+        yield f"counted as in {bill.pool.read_in}"
 
 
 def memory_line(bill: MemoryBill) -> str:
@@ -114,9 +133,8 @@ def _arm_facts(
         )
 
 
-def _verdict(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
-    """Why the answer is no, if it is."""
-    tp = fitting_tp(setup, bill.context, asked) if bill.shortfall_bytes else None
+def _verdict(bill: MemoryBill, setup: Setup, asked: float, tp: int | None) -> tuple[str, ...]:
+    """Why the answer is no, if it is, and the GPUs `tp` on which it would not be."""
     remedy = f"; with --tp {tp} it would fit" if tp else ""
     pool = bill.pool
     if pool and pool.raisable and bill.shortfall_bytes:
@@ -129,9 +147,15 @@ def _verdict(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
         (
             f"Does not fit: batch {asked:,.0f} at {people(bill.context, 'tokens')} tokens needs "
             f"{_gib(bill.usable_bytes + bill.shortfall_bytes)} a GPU with the drafter, "
-            f"{_gib(bill.shortfall_bytes)} more than {setup.hardware.name} can give{remedy}."
+            f"{_gib(bill.shortfall_bytes)} more than {_given(bill, setup)}{remedy}."
         ),
     )
+
+
+def _given(bill: MemoryBill, setup: Setup) -> str:
+    """What a GPU has to give, by what the server was told where it was told something."""
+    told = bill.pool.memory_fraction if bill.pool else None
+    return f"{setup.hardware.name} can give" if told is None else f"a fraction of {told:.3g} gives"
 
 
 def _gib(value_bytes: float) -> str:

@@ -99,11 +99,11 @@ def test_the_pool_of_sglang_grows_by_the_copies():
     assert without.pool_bytes - arm.pool_bytes == pytest.approx(arm.duplicated_bytes, rel=1e-9)
 
 
-def hybrid(blocks: int) -> Arm:
+def hybrid(blocks: int, engine: str = "vllm@0.26") -> Arm:
     """A server as in vllm-project/vllm#57261: pages of 1,008 tokens that hold a state of one of 3
     recurrent layers, one layer that attends, and `blocks` pages left for the pool.
     """
-    base = setup("vllm", draft="ngram")
+    base = setup(engine, draft="ngram")
     attend = Attention(heads=4, kv_heads=2, head_dim=128)
     arch = Architecture(
         hidden=64,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from specplan.dialects.sglang.pools import JOINT, States, divided
 from specplan.domain.accounting import (
     GIB,
     MIB,
@@ -20,6 +21,7 @@ from specplan.domain.accounting import (
     Served,
     layers_that_cache,
 )
+from specplan.domain.pooling import Aside, Layers, Layout
 
 OWN_CELL = frozenset({"dflash", "dspark"})
 """Ways to draft whose bytes per token SGLang reads from the drafter's own layers."""
@@ -53,16 +55,18 @@ _OLD_RESERVES = ((35, 2.8, 0.1), (90, 9.5, 0.5), (160, 12.0, 0.5), (float("inf")
 class SglangAccounting(Accounting):
     """A reserve is held back of a GPU as the engine guesses it; a drafter adds `extra` GiB, one
     that is a model of its own `extra_model`. A round's tokens are reserved `step` times; `prefill`
-    says that prefills are captured as graphs too.
+    says that prefills are captured as graphs too, `recurrent` how states are divided off.
     """
 
     flag: str = "--mem-fraction-static"
+    run_flag: str = "--max-running-requests"
     row_bytes: float = 8.0  # logits and probabilities
     sizes: tuple[Size, ...] = _SIZES
     extra: float = 0.0
     extra_model: float = 0.0
     step: int = 1
     prefill: bool = False
+    recurrent: States = JOINT
 
     def size(self, served: Served) -> Size:
         """The defaults of GPUs as large as this one."""
@@ -96,9 +100,29 @@ class SglangAccounting(Accounting):
         """The k + 1 tokens of a round, as many times as they are reserved."""
         return self.step * (served.k + 1) if served.k else 0
 
-    def states(self, served: Served) -> int:
-        """One, and one for each token that a round verifies."""
-        return 2 + served.k if served.k else 1
+    def states(self, served: Served) -> int:  # noqa: ARG002
+        """None in the pool of keys and values: they have one of their own."""
+        return 0
+
+    def set_aside(self, served: Served, pool_bytes: float, state_bytes: float) -> Aside:
+        """The pool of recurrent states, with those of rounds for the sequences that run."""
+        if not state_bytes:
+            return Aside()
+        tokens = served.k + 1 if served.k else 0
+        return self.recurrent.aside(pool_bytes, state_bytes, tokens, self.sequences(served) or 0)
+
+    def layout(
+        self, served: Served, target: tuple[Layers, ...], drafter: tuple[Layers, ...]
+    ) -> Layout | None:
+        """Pools apart for layers that look back a window; a drafter's token takes what one of the
+        target's layers that see all does, or what its own do.
+        """
+        whole = [kind for kind in target if kind.token_bytes and kind.window is None]
+        own = sum(kind.number * kind.token_bytes for kind in drafter)
+        if self.draft_share(served) is not None:
+            layer = max((kind.token_bytes for kind in whole or target), default=0.0)
+            own = sum(kind.number for kind in drafter) * layer
+        return divided(target, own if self.pooled else 0.0)
 
     def sequences(self, served: Served) -> int | None:
         """--max-running-requests: 48 with speculation where it is not set."""
@@ -182,15 +206,32 @@ class OldSglangAccounting(SglangAccounting):
         return 1024 * (kept + each * served.setup.tp + (4 if served.setup.attention_dp > 1 else 0))
 
 
+_BEFORE, _PADDED = States(joint=False), States(slots=5, padding=1)
 RELEASES: tuple[SglangAccounting, ...] = (
     OldSglangAccounting(
-        since="0.4", pooled=False, extra=2, extra_model=6, cite="SGLang 0.4.10 and 0.5.2"
+        since="0.4",
+        pooled=False,
+        extra=2,
+        extra_model=6,
+        recurrent=_BEFORE,
+        cite="SGLang 0.4.10 and 0.5.2",
     ),
     SglangAccounting(
-        since="0.5.3", pooled=False, extra=2, extra_model=6, sizes=_FIRST, cite="SGLang 0.5.3"
+        since="0.5.3",
+        pooled=False,
+        extra=2,
+        extra_model=6,
+        sizes=_FIRST,
+        recurrent=_BEFORE,
+        cite="SGLang 0.5.3",
     ),
     SglangAccounting(
-        since="0.5.4", pooled=False, extra=2, extra_model=6, cite="SGLang 0.5.6.post2 and 0.5.9"
+        since="0.5.4",
+        pooled=False,
+        extra=2,
+        extra_model=6,
+        recurrent=_BEFORE,
+        cite="SGLang 0.5.6.post2 and 0.5.9",
     ),
     SglangAccounting(
         since="0.5.10",
@@ -201,6 +242,14 @@ RELEASES: tuple[SglangAccounting, ...] = (
         prefill=True,
         cite="SGLang 0.5.10.post1 and 0.5.13",
     ),
-    SglangAccounting(since="0.5.14", step=2, prefill=True, cite="SGLang 0.5.14 and 0.5.17"),
-    SglangAccounting(since="0.5.23", step=2, prefill=True, sizes=_LAST, cite="SGLang 0.5.23"),
+    SglangAccounting(since="0.5.14", step=2, prefill=True, cite="SGLang 0.5.14"),
+    SglangAccounting(since="0.5.17", step=2, prefill=True, recurrent=_PADDED, cite="SGLang 0.5.17"),
+    SglangAccounting(
+        since="0.5.23",
+        step=2,
+        prefill=True,
+        sizes=_LAST,
+        recurrent=_PADDED,
+        cite="SGLang 0.5.23",
+    ),
 )
