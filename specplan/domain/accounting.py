@@ -87,9 +87,9 @@ class Loss:
 class Accounting:
     """What a release from `since` on counts; the defaults are those of one without habits.
 
-    `flag` is how its fraction is spelt, `run_flag` the most sequences that run. `block` tokens of a sequence are allocated at once.
-    `pooled` says that the drafter's weights and cache are paid from the fraction; else they have to
-    find room beside it. `spare` blocks of the pool are never lent.
+    `flag` is how its fraction is spelt, `run_flag` the most sequences that run. `block` tokens of a
+    sequence are allocated at once. `pooled` says that the drafter's weights and cache are paid from
+    the fraction; else they have to find room beside it. `spare` blocks of the pool are never lent.
     """
 
     since: str

@@ -178,6 +178,12 @@ def held_back_words(pool: Pool, served_by: str) -> str:
 def fraction_words(pool: Pool, served_by: str) -> str:
     """That no fraction works, or not the one in use, and between which bounds one would."""
     low, high = pool.least_fraction or 0.0, max(pool.highest_fraction or 0.0, 0.0)
+    if pool.states_bytes > pool.pool_bytes and pool.sequences_limit:
+        return (
+            f"{served_by} reserves recurrent states for {pool.sequences_limit:,} sequences: "
+            f"{people(pool.states_bytes, 'B')} of a pool of {people(pool.pool_bytes, 'B')}; fewer "
+            f"with {pool.sequences_flag} would fit"
+        )
     if not pool.feasible:
         need = f"need {low:.3f}" if low <= 1 else "need more than all of it"
         return (

@@ -61,7 +61,12 @@ def test_a_bill_is_a_page_wide(capsys, engine):
         (("vllm", "--memory-fraction", "1.5"), "--memory-fraction: '1.5' is no share; expected"),
         (("vllm", "--memory-fraction", "0"), "--memory-fraction: '0' is no share"),
         (("vllm", "--memory-fraction", "90%"), "--memory-fraction: "),
-        (("vllm", "--max-num-seqs", "0"), "--max-num-seqs: 0 is too few; expected 1 or more"),
+        (("vllm", "--max-num-seqs", "0"), "--max-num-seqs: 0 is too few; expected 1 to 10,000,000"),
+        (("vllm", "--max-num-seqs", "10000001"), "--max-num-seqs: 10000001 is too many; expected"),
+        (
+            ("vllm", "--max-num-seqs", "9", "--max-batched-tokens", "8"),
+            "--max-batched-tokens: vLLM refuses 8: less than --max-num-seqs 9",
+        ),
         (("vllm", "--max-num-seqs", "2.5"), "--max-num-seqs: '2.5' is out of reach"),
         (("sglang", "--max-batched-tokens", "-4"), "--max-batched-tokens: -4 is too few"),
         (("roofline", "--memory-fraction", ".5"), "--memory-fraction: roofline has no such limit"),

@@ -186,7 +186,11 @@ def test_known_losses_are_named_with_their_issue():
     notes = memory(asked("sglang@0.5.19", **QWEN)).notes
     (copies,) = (note for note in notes if "#36452" in note)
     assert "2.37 GiB a GPU" in copies
-    assert any("no more than 48 sequences at once" in note for note in notes)
+    assert not any("at once" in note for note in notes)
+    many = memory(asked("sglang", context=2048)).notes
+    waits = "sglang runs no more than 48 sequences at once unless --max-running-requests says more"
+    assert waits in many
+    assert waits in memory(asked("sglang", batch=49)).notes
     few = memory(asked("vllm", **QWEN, context=32768), Limits(max_num_seqs=8))
     pool = few.value.bills[0].pool
     assert pool.pool_tokens_running > pool.pool_tokens

@@ -7,6 +7,7 @@ a token have more tokens in a page.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from specplan.domain.pooling import Layers, Layout, Table
@@ -20,7 +21,7 @@ def aligned_block(kinds: Iterable[Layers], state_bytes: float, block: int) -> in
     tokens = next((kind.token_bytes for kind in kinds if kind.token_bytes), 0.0)
     if not state_bytes or not tokens:
         return block
-    return block * -(-int(state_bytes) // int(block * tokens))
+    return block * math.ceil(state_bytes / (block * tokens))
 
 
 def layers_of_a_group(counts: Iterable[int]) -> int:
