@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from specplan.errors import UsageError, Where
 
 if TYPE_CHECKING:
-    from specplan.cli.options import Load, Server, What
+    from specplan.cli.options import Load, What
+    from specplan.cli.server import Server
     from specplan.domain.answer import Answer
 
 MOST = 10_000_000  # sequences, or tokens of a pass

@@ -106,7 +106,8 @@ def _facts(bill: MemoryBill, setup: Setup) -> Iterator[tuple[str, str]]:
     yield "target weights", people(bill.target_weights_bytes, "B")
     yield "target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence{held}"
     beside = "" if pool is None or pool.drafter_in_pool else ", beside the fraction"
-    yield "drafter weights", f"{people(bill.draft_weights_bytes, 'B')}{beside}"
+    few = f", on {setup.draft_tp} of {setup.tp} GPUs" if setup.draft_tp < setup.tp else ""
+    yield "drafter weights", f"{people(bill.draft_weights_bytes, 'B')}{few}{beside}"
     token = f"{people(bill.draft_kv_bytes_per_token, 'B')} per token"
     yield "drafter KV", f"{people(bill.draft_kv_bytes_per_sequence, 'B')} per sequence ({token})"
     if pool:

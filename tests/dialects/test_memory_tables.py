@@ -235,6 +235,15 @@ def test_sglang_adds_more_for_a_model_of_its_own_and_nothing_for_a_lookup():
         assert accounting.fraction(Served(found, 3)) == expected
 
 
+def test_graphs_of_sglang_are_no_wider_than_what_runs():
+    for engine, mib in (("sglang", 2 * 16), ("sglang@0.5.17", 2 * 256)):
+        accounting, found = account(engine)
+        told = Served(found, limits=Limits(max_num_seqs=16))
+        memory = found.hardware.memory / 2**20
+        expected = round((memory - 512 - 12_288 - 128 - 464 - mib) / memory, 3)
+        assert accounting.fraction(told) == expected
+
+
 def test_sglang_keeps_ten_gib_of_a_large_gpu():
     accounting, found = account("sglang@0.5.9")
     few = Served(found, limits=Limits(max_batched_tokens=2048))  # 4,224 MiB

@@ -55,7 +55,8 @@ _OLD_RESERVES = ((35, 2.8, 0.1), (90, 9.5, 0.5), (160, 12.0, 0.5), (float("inf")
 class SglangAccounting(Accounting):
     """A reserve is held back of a GPU as the engine guesses it; a drafter adds `extra` GiB, one
     that is a model of its own `extra_model`. A round's tokens are reserved `step` times; `prefill`
-    says that prefills are captured as graphs too, `recurrent` how states are divided off.
+    says that prefills are captured as graphs too, `recurrent` how states are divided off, `clamped`
+    that graphs are no wider than --max-running-requests.
     """
 
     flag: str = "--mem-fraction-static"
@@ -67,18 +68,26 @@ class SglangAccounting(Accounting):
     step: int = 1
     prefill: bool = False
     recurrent: States = JOINT
+    clamped: bool = False
 
     def size(self, served: Served) -> Size:
         """The defaults of GPUs as large as this one."""
         return next(s for s in self.sizes if served.memory_bytes < s.below * GIB)
+
+    def widest_graph(self, served: Served) -> int:
+        """Sequences of the widest graph: with few GPUs or with 4 and more, and no more than were
+        told to run.
+        """
+        size, told = self.size(served), served.limits.max_num_seqs
+        usual = size.graph if served.setup.tp < 4 else size.graph_wide
+        return min(usual, told) if told and self.clamped else usual
 
     def reserve_mib(self, served: Served) -> float:
         """What the engine keeps from weights and cache, in MiB: 512, 1.5 for each token of a
         prefill chunk, 2 for each sequence of the widest graph, 8 for each captured prefill (1,536
         for latent attention), 1,024 for 8 GPUs; at least 10 GiB where the GPU has more than 60.
         """
-        setup, size = served.setup, self.size(served)
-        graph = size.graph if setup.tp < 4 else size.graph_wide
+        setup, size, graph = served.setup, self.size(served), self.widest_graph(served)
         chunk = served.limits.max_batched_tokens or size.chunk
         kept = 512 + 1.5 * max(chunk, 2048) + 2 * graph + setup.tp / 8 * 1024
         if self.prefill:
@@ -134,9 +143,8 @@ class SglangAccounting(Accounting):
 
     def working(self, served: Served) -> Profile:
         """A prefill chunk, the logits of a verification, and a graph for every 8th batch."""
-        size = self.size(served)
-        graph = size.graph if served.setup.tp < 4 else size.graph_wide
-        return Profile(self.batched_tokens(served), self.verify_rows(served), 3 + graph // 8)
+        graphs = 3 + self.widest_graph(served) // 8
+        return Profile(self.batched_tokens(served), self.verify_rows(served), graphs)
 
     def draft_share(self, served: Served) -> float | None:
         """Layers of the drafter over the target's, taken to be alike, where the pool is sized for
@@ -250,6 +258,7 @@ RELEASES: tuple[SglangAccounting, ...] = (
         prefill=True,
         sizes=_LAST,
         recurrent=_PADDED,
+        clamped=True,
         cite="SGLang 0.5.23",
     ),
 )

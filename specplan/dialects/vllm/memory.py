@@ -168,6 +168,12 @@ class VllmAccounting(Accounting):
 
     def _of_old(self, served: Served) -> Iterator[Loss]:
         setup = served.setup
+        if setup.draft_tp not in {1, setup.tp} and setup.draft.model:
+            yield Loss(
+                "vllm-project/vllm#10483",
+                "a drafter's GPUs can be 1 or all of the target's: the engine refuses "
+                f"{setup.draft_tp} of {setup.tp}",
+            )
         if self.since == "0.6" and setup.draft_tp < setup.tp:
             yield Loss(
                 "vllm-project/vllm#9995",
