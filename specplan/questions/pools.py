@@ -89,6 +89,9 @@ POOL_COLUMNS = (
     Column("pool_blocks", "", "blocks", "count", "of the pool"),
     Column("block_tokens", "tokens", "block", "count", "given to a sequence at once"),
     Column("slots_ahead", "tokens", "ahead", "count", "reserved beyond a sequence's context"),
+    Column("concurrency", "sequences", "concurrency", "precise", "of the context, as it logs them"),
+    Column("states_bytes", "B", "states", "bytes", "of the pool, divided off for recurrent states"),
+    Column("sequences_limit", "sequences", "at once", "count", "that it runs, if it has a limit"),
 )
 
 

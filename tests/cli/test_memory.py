@@ -23,6 +23,8 @@ def test_what_the_server_is_told_is_an_input(capsys):
     assert (row["memory_fraction"], row["slots_ahead"], row["block_tokens"]) == (0.5, 7, 16)
     assert row["pool_tokens"] == bill["pool"]["pool_tokens"] == 16 * bill["pool"]["pool_blocks"]
     assert answer["columns"]["pool_tokens"] == "tokens"
+    assert row["concurrency"] == pytest.approx(row["pool_tokens"] / 8192)
+    assert (row["states_bytes"], row["sequences_limit"]) == (0, 64)
 
 
 def test_a_known_loss_is_an_object_and_a_note(capsys):

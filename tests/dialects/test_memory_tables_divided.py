@@ -58,16 +58,19 @@ def test_a_page_holds_a_state_and_no_smaller_one_does(state, token, block):
 
 
 def test_pools_apart():
-    layout = divided((FULL, SLIDING), 4096.0)
+    layout = divided((FULL, SLIDING), 4096.0, apart=True)
     assert layout
     assert layout.apart
     assert layout.unit_bytes == 7 * 4096 + 0.8 * 30 * 4096
     assert [table.units for table in layout.tables] == [1, 1.25]
-    only = divided((SLIDING,), 0.0)
+    only = divided((SLIDING,), 0.0, apart=True)
     assert only
     assert (only.unit_bytes, only.tables[0].window) == (30 * 4096, 1024)
-    assert divided((FULL,), 4096.0) is None
-    beside = divided((FULL, STATE), 4096.0)
+    assert divided((FULL,), 4096.0, apart=True) is None
+    together = divided((FULL, SLIDING), 4096.0, apart=False)
+    assert together
+    assert (together.unit_bytes, together.tables[0].window) == (37 * 4096, None)
+    beside = divided((FULL, STATE), 4096.0, apart=True)
     assert beside
     assert beside.unit_bytes == 7 * 4096
 

@@ -184,6 +184,17 @@ def test_sliding_layers_have_eight_tenths_of_the_tokens():
     assert int(arm.concurrency(8192)) == 63_987 // 8192
 
 
+def test_sliding_layers_that_sglang_does_not_know_keep_all():
+    """is_hybrid_swa_model names the models; Gemma 4 came after 0.5.9, Gemma 3 is none of them."""
+    for engine, target in (("sglang", "gemma-3-27b"), ("sglang@0.5.9", "gemma-4-31b-nvfp4")):
+        arm = pooled(setup(engine, target), 40 * GIB)
+        assert arm.block_bytes == arm.token_bytes
+        assert float(arm.sequence(8192)) == 8192 * arm.token_bytes
+        assert any(
+            "keep the whole context" in loss.says for loss in arm.accounting.losses(arm.served)
+        )
+
+
 @pytest.mark.parametrize(
     ("tokens", "states", "copies"), [(409_552, 55, 0), (519_753, 71, 2_542_796_800)]
 )

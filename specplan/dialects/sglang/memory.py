@@ -47,6 +47,7 @@ _SIZES = (
 )
 _FIRST = (_SIZES[0], Size(35, 2048, 16, 80), *_SIZES[2:])
 _LAST = (_SIZES[0], Size(35, 4096, 48, 160), *_SIZES[2:])
+_SLIDING = frozenset({"gpt-oss", "llama-4", "mimo"})
 _OLD_RESERVES = ((35, 2.8, 0.1), (90, 9.5, 0.5), (160, 12.0, 0.5), (float("inf"), 32.0, 0.0))
 """Before 0.5.3, in GiB: of GPUs with less than so much, a part, and more for each GPU."""
 
@@ -56,7 +57,8 @@ class SglangAccounting(Accounting):
     """A reserve is held back of a GPU as the engine guesses it; a drafter adds `extra` GiB, one
     that is a model of its own `extra_model`. A round's tokens are reserved `step` times; `prefill`
     says that prefills are captured as graphs too, `recurrent` how states are divided off, `clamped`
-    that graphs are no wider than --max-running-requests.
+    that graphs are no wider than --max-running-requests. Families of models whose sliding layers
+    have a pool of their own are `apart` (is_hybrid_swa_model, sglang/srt/configs/model_config.py).
     """
 
     flag: str = "--mem-fraction-static"
@@ -69,6 +71,7 @@ class SglangAccounting(Accounting):
     prefill: bool = False
     recurrent: States = JOINT
     clamped: bool = False
+    apart: frozenset[str] = _SLIDING
 
     def size(self, served: Served) -> Size:
         """The defaults of GPUs as large as this one."""
@@ -131,7 +134,8 @@ class SglangAccounting(Accounting):
         if self.draft_share(served) is not None:
             layer = max((kind.token_bytes for kind in whole or target), default=0.0)
             own = sum(kind.number for kind in drafter) * layer
-        return divided(target, own if self.pooled else 0.0)
+        apart = served.setup.target.family in self.apart
+        return divided(target, own if self.pooled else 0.0, apart=apart)
 
     def sequences(self, served: Served) -> int | None:
         """--max-running-requests: 48 with speculation where it is not set."""
@@ -180,6 +184,13 @@ class SglangAccounting(Accounting):
                 "the drafter's weights and cache are not counted: they must fit beside "
                 f"{self.flag}",
             )
+        target = served.setup.target
+        windowed = any(group.window is not None for group in target.kv_groups)
+        if windowed and target.family not in self.apart:
+            yield Loss(
+                "sglang/srt/configs/model_config.py",
+                "sliding layers of this model keep the whole context",
+            )
         if served.k and served.setup.target.state_bytes:
             yield Loss(
                 "sgl-project/sglang#29857",
@@ -214,6 +225,7 @@ class OldSglangAccounting(SglangAccounting):
         return 1024 * (kept + each * served.setup.tp + (4 if served.setup.attention_dp > 1 else 0))
 
 
+_GEMMA = _SLIDING | {"gemma-4"}
 _BEFORE, _PADDED = States(joint=False), States(slots=5, padding=1)
 RELEASES: tuple[SglangAccounting, ...] = (
     OldSglangAccounting(
@@ -222,6 +234,7 @@ RELEASES: tuple[SglangAccounting, ...] = (
         extra=2,
         extra_model=6,
         recurrent=_BEFORE,
+        apart=frozenset(),
         cite="SGLang 0.4.10 and 0.5.2",
     ),
     SglangAccounting(
@@ -231,6 +244,7 @@ RELEASES: tuple[SglangAccounting, ...] = (
         extra_model=6,
         sizes=_FIRST,
         recurrent=_BEFORE,
+        apart=frozenset(),
         cite="SGLang 0.5.3",
     ),
     SglangAccounting(
@@ -248,14 +262,18 @@ RELEASES: tuple[SglangAccounting, ...] = (
         extra_model=6,
         step=2,
         prefill=True,
+        apart=_GEMMA,
         cite="SGLang 0.5.10.post1 and 0.5.13",
     ),
-    SglangAccounting(since="0.5.14", step=2, prefill=True, cite="SGLang 0.5.14"),
-    SglangAccounting(since="0.5.17", step=2, prefill=True, recurrent=_PADDED, cite="SGLang 0.5.17"),
+    SglangAccounting(since="0.5.14", step=2, prefill=True, apart=_GEMMA, cite="SGLang 0.5.14"),
+    SglangAccounting(
+        since="0.5.17", step=2, prefill=True, apart=_GEMMA, recurrent=_PADDED, cite="SGLang 0.5.17"
+    ),
     SglangAccounting(
         since="0.5.23",
         step=2,
         prefill=True,
+        apart=_GEMMA,
         sizes=_LAST,
         recurrent=_PADDED,
         clamped=True,

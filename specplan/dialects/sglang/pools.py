@@ -47,18 +47,19 @@ JOINT = States()
 """As of 0.5.10."""
 
 
-def divided(target: tuple[Layers, ...], draft_bytes: float) -> Layout | None:
+def divided(target: tuple[Layers, ...], draft_bytes: float, *, apart: bool) -> Layout | None:
     """A pool for layers that see all, and one of `SLIDING` times as many tokens for those that look
-    back a window; `draft_bytes` of the drafter for each token of the first. None where all layers
-    are alike.
+    back a window, or where they are not held `apart` one pool for both; `draft_bytes` of the
+    drafter for each token of the first. None where all layers are alike.
     """
-    whole = sum(kind.number * kind.token_bytes for kind in target if kind.window is None)
     sliding = [kind for kind in target if kind.window is not None]
     window_bytes = sum(kind.number * kind.token_bytes for kind in sliding)
     window = max((kind.window or 0 for kind in sliding), default=0)
-    if not window:
-        states = any(kind.state_bytes for kind in target)
-        return Layout(whole + draft_bytes, 1, (Table(1, 1),)) if states and whole else None
+    whole = sum(kind.number * kind.token_bytes for kind in target) - window_bytes
+    if not window or not apart:
+        together = whole + window_bytes + draft_bytes
+        alike = not window and not any(kind.state_bytes for kind in target)
+        return None if alike or not together else Layout(together, 1, (Table(1, 1),))
     if not whole:
         return Layout(window_bytes + draft_bytes, 1, (Table(1, 1, window),))
     unit = whole + draft_bytes + SLIDING * window_bytes
