@@ -132,6 +132,10 @@ def _counted(scenario: Scenario, bills: Sequence[MemoryBill]) -> Iterator[str]:
         if bill.pool
         for note in pool_notes(bill.pool, name, max(bill.largest_batch, int(max(scenario.batch))))
     ]
+    gained = (name for name, bill in zip(served, bills, strict=True) if bill.sequences_lost < 0)
+    said += [
+        f"{name}: with the drafter, layers fall into groups with less padding" for name in gained
+    ]
     counted = [bill.pool for bill in bills if bill.pool]
     if counted and not scenario.k and any(pool.k for pool in counted):
         k = max(pool.k for pool in counted)

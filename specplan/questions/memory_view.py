@@ -73,9 +73,9 @@ def sequences_words(bill: MemoryBill) -> str:
     """How many sequences fit without and with the drafter."""
     lost = "none fits"
     if bill.largest_batch_plain:
-        lost = (
-            f"-{bill.sequences_lost:,}, {percent(bill.sequences_lost / bill.largest_batch_plain)}"
-        )
+        share = percent(abs(bill.sequences_lost) / bill.largest_batch_plain)
+        sign = "+" if bill.sequences_lost < 0 else "-"
+        lost = f"{sign}{abs(bill.sequences_lost):,}, {share}"
     return (
         f"{bill.largest_batch_plain:,} -> {bill.largest_batch:,} sequences of "
         f"{people(bill.context, 'tokens')} ({lost})"
