@@ -11,7 +11,8 @@ from specplan.cli import complete
 from specplan.cli.compare import EXAMPLES as COMPARING
 from specplan.cli.compare import compare
 from specplan.cli.help import Command
-from specplan.cli.options import Candidates, Load, Out, PlanFile, Server, Usd, What, command, typed
+from specplan.cli.options import Candidates, Load, Out, PlanFile, Usd, What, command, typed
+from specplan.cli.server import Server
 from specplan.cli.values import number, whole
 
 Mix = Annotated[

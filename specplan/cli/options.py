@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from specplan.cli import complete
-from specplan.cli.values import colour, format_name, number, one_dash, share, whole
+from specplan.cli.values import colour, format_name, number, one_dash, whole
 
 Texts = list[str] | None
 
@@ -185,43 +185,6 @@ class Candidates:
     k_max: Annotated[
         int | None,
         typer.Option("--k-max", metavar="N", help="Longest draft; 16.", parser=whole("--k-max")),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Server:
-    """What the server is told of its memory; the engine's defaults if absent."""
-
-    title: ClassVar[str] = "Server (of engines that count: vllm, sglang, trtllm, llamacpp)"
-
-    memory_fraction: Annotated[
-        float | None,
-        typer.Option(
-            "--memory-fraction",
-            metavar="SHARE",
-            help="Of memory that it fills: gpu_memory_utilization, mem_fraction_static, "
-            "free_gpu_memory_fraction.",
-            parser=share("--memory-fraction"),
-        ),
-    ] = None
-    max_num_seqs: Annotated[
-        int | None,
-        typer.Option(
-            "--max-num-seqs",
-            metavar="N",
-            help="Sequences that run at once.",
-            parser=whole("--max-num-seqs"),
-        ),
-    ] = None
-    max_batched_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-batched-tokens",
-            metavar="N",
-            help="Tokens of a pass: max_num_batched_tokens, chunked_prefill_size, max_num_tokens, "
-            "ubatch.",
-            parser=whole("--max-batched-tokens"),
-        ),
     ] = None
 
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from specplan.errors import UsageError, Where
 
 if TYPE_CHECKING:
-    from specplan.cli.options import Load, Server, What
+    from specplan.cli.options import Load, What
+    from specplan.cli.server import Server
     from specplan.domain.answer import Answer
+
+MOST = 10_000_000  # sequences, or tokens of a pass
 
 
 def sized(plan: str | None, what: What, load: Load, server: Server) -> Answer:
@@ -33,9 +36,10 @@ def sized(plan: str | None, what: What, load: Load, server: Server) -> Answer:
         raise UsageError("-k needs an acceptance: the speedup depends on both", hint="add -a 0.7")
     told = {name: value for name, value in asdict(server).items() if value is not None}
     for name, value in told.items():
-        if value < 1 and name != "memory_fraction":
+        if name != "memory_fraction" and not 1 <= value <= MOST:
             where = Where(f"--{name.replace('_', '-')}")
-            raise UsageError(f"{value} is too few", where=where, expected="1 or more")
+            few = "too few" if value < 1 else "too many"
+            raise UsageError(f"{value} is {few}", where=where, expected=f"1 to {MOST:,}")
     inputs = {name: Input(value=value, origin="flag") for name, value in told.items()}
     scenario = replace(scenario, inputs={**scenario.inputs, **inputs})
     return question(scenario, Limits(**told))

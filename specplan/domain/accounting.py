@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from specplan.domain.pooling import Aside, Layers, Layout
 from specplan.domain.scenario import Setup
 
 MIB, GIB = 2.0**20, 2.0**30
@@ -86,13 +87,14 @@ class Loss:
 class Accounting:
     """What a release from `since` on counts; the defaults are those of one without habits.
 
-    `flag` is how its fraction is spelt. `block` tokens of a sequence are allocated at once.
-    `pooled` says that the drafter's weights and cache are paid from the fraction; else they have to
-    find room beside it. `spare` blocks of the pool are never lent.
+    `flag` is how its fraction is spelt, `run_flag` the most sequences that run. `block` tokens of a
+    sequence are allocated at once. `pooled` says that the drafter's weights and cache are paid from
+    the fraction; else they have to find room beside it. `spare` blocks of the pool are never lent.
     """
 
     since: str
     flag: str = ""
+    run_flag: str = ""
     block: int = 1
     spare: int = 0
     pooled: bool = True
@@ -121,8 +123,16 @@ class Accounting:
         return served.setup.draft.slots(served.k)
 
     def states(self, served: Served) -> int:  # noqa: ARG002
-        """Recurrent states that a sequence keeps."""
+        """Recurrent states that a sequence keeps in the pool."""
         return 1
+
+    def state_bytes(self, served: Served, kind: Layers) -> float:  # noqa: ARG002
+        """Bytes of one recurrent state of such a layer."""
+        return kind.state_bytes
+
+    def window_tokens(self, served: Served, window: int) -> int:  # noqa: ARG002
+        """Tokens that a layer with a window keeps of a long sequence."""
+        return window
 
     def scratch(self, served: Served) -> int:  # noqa: ARG002
         """How many of them only a sequence that runs can use, and every one reserves."""
@@ -135,6 +145,10 @@ class Accounting:
     def batched_tokens(self, served: Served) -> int | None:
         """Most tokens of a pass; None for no limit of its own."""
         return served.limits.max_batched_tokens
+
+    def refused(self, limits: Limits) -> str | None:  # noqa: ARG002
+        """Why the engine would not start with these limits, if it would not."""
+        return None
 
     def profile(self, served: Served) -> Profile:  # noqa: ARG002
         """What comes off the budget; nothing where what is held back is for it."""
@@ -155,6 +169,23 @@ class Accounting:
         instead of taken for certain; 0 where it cannot.
         """
         return 0
+
+    def layout(
+        self,
+        served: Served,  # noqa: ARG002
+        target: tuple[Layers, ...],  # noqa: ARG002
+        drafter: tuple[Layers, ...],  # noqa: ARG002
+    ) -> Layout | None:
+        """How layers of several kinds share the pool; None where each sequence has what its layers
+        keep.
+        """
+        return None
+
+    def set_aside(self, served: Served, pool_bytes: float, state_bytes: float) -> Aside:  # noqa: ARG002
+        """What is divided off the pool for recurrent states, of which a sequence's take
+        `state_bytes`.
+        """
+        return Aside()
 
     def draft_share(self, served: Served) -> float | None:  # noqa: ARG002
         """Bytes of the drafter for a token, as a share of the target's, where the engine takes it

@@ -26,6 +26,10 @@ class KvGroup(NamedTuple):
     top: int | None = None
     index_bytes: float = 0.0
 
+    def share(self, gpus: int) -> float:
+        """The part of it that the fullest of the GPUs holds: heads are never split."""
+        return -(-self.heads // gpus) / self.heads if self.heads else 1 / gpus
+
 
 class ExpertGroup(NamedTuple):
     """Layers that route alike: their number, the experts of one, how many run, weights of each."""

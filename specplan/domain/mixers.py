@@ -157,6 +157,14 @@ class StateMixer(Protocol):
     def state_bytes(self) -> float:
         """Bytes of state per sequence and layer."""
 
+    @property
+    def channels(self) -> int:
+        """Values of one input that its convolution remembers; 0 where it is not known."""
+
+    @property
+    def remembered(self) -> int:
+        """Inputs that its convolution remembers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrent(Strict):
@@ -175,6 +183,16 @@ class Recurrent(Strict):
         """As stated."""
         return self.vectors
 
+    @property
+    def channels(self) -> int:
+        """Not known."""
+        return 0
+
+    @property
+    def remembered(self) -> int:
+        """Not known."""
+        return 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedDelta(Strict):
@@ -188,15 +206,15 @@ class GatedDelta(Strict):
     state_dtype: Dtype = Dtype.FP32
 
     @property
-    def _mixed(self) -> int:
+    def channels(self) -> int:
         """Channels of the convolution: queries, keys, values."""
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
 
     def matmul_params(self, hidden: int) -> int:
         """Queries, keys, values, gate, two scalars per value head, output, convolution."""
         values = self.value_heads * self.value_dim
-        read = self._mixed + values + 2 * self.value_heads
-        return hidden * (read + values) + self._mixed * self.conv
+        read = self.channels + values + 2 * self.value_heads
+        return hidden * (read + values) + self.channels * self.conv
 
     @property
     def vector_params(self) -> int:
@@ -204,10 +222,15 @@ class GatedDelta(Strict):
         return 2 * self.value_heads + self.value_dim
 
     @property
+    def remembered(self) -> int:
+        """Inputs before the one at hand."""
+        return self.conv - 1
+
+    @property
     def state_bytes(self) -> float:
         """State of every head, and the last inputs of the convolution."""
         state = self.value_heads * self.key_dim * self.value_dim
-        kept = (self.conv - 1) * self._mixed
+        kept = self.remembered * self.channels
         return state * self.state_dtype.bytes_per_element + kept * CONV_BYTES
 
 
@@ -228,23 +251,28 @@ class Mamba2(Strict):
         return self.heads * self.head_dim
 
     @property
-    def _mixed(self) -> int:
+    def channels(self) -> int:
         """Channels of the convolution: inputs, and both projections of the state."""
         return self._inner + 2 * self.groups * self.state
 
     def matmul_params(self, hidden: int) -> int:
         """Gate, convolved channels and a step per head in; output; convolution."""
-        read = self._inner + self._mixed + self.heads
-        return hidden * (read + self._inner) + self._mixed * self.conv
+        read = self._inner + self.channels + self.heads
+        return hidden * (read + self._inner) + self.channels * self.conv
 
     @property
     def vector_params(self) -> int:
         """Decay, skip and step of each head, norm of the output, bias of the convolution."""
-        return 3 * self.heads + self._inner + (self._mixed if self.conv_bias else 0)
+        return 3 * self.heads + self._inner + (self.channels if self.conv_bias else 0)
+
+    @property
+    def remembered(self) -> int:
+        """Inputs before the one at hand."""
+        return self.conv - 1
 
     @property
     def state_bytes(self) -> float:
         """State of every head, and the last inputs of the convolution."""
         state = self.heads * self.head_dim * self.state
-        kept = (self.conv - 1) * self._mixed
+        kept = self.remembered * self.channels
         return state * self.state_dtype.bytes_per_element + kept * CONV_BYTES

@@ -25,7 +25,8 @@ class Bill:
     holds it, per context. Of the target's a GPU holds every `groups`-th, of the drafter's all.
     `ahead_sequence_bytes` are the target's for the tokens that a round is ahead of the context:
     with a drafter alone. `other_bytes` are neither weights nor caches, `other_plain_bytes` those
-    without the drafter; the ideal form has none.
+    without the drafter; the ideal form has none. `limits` are the sequences that a part of memory
+    divided off leaves room for, without and with the drafter.
     """
 
     usable_bytes: float
@@ -37,20 +38,23 @@ class Bill:
     groups: int = 1
     other_bytes: float = 0.0
     other_plain_bytes: float = 0.0
+    limits: tuple[float, float] = (np.inf, np.inf)
 
     @property
     def largest_plain(self) -> FloatArray:
         """Largest batch without the drafter, per context; 0 when nothing fits."""
         left_bytes = self.usable_bytes - self.target_bytes - self.other_plain_bytes
         nothing = np.zeros_like(self.draft_sequence_bytes)
-        return self._largest(left_bytes, self.target_sequence_bytes, nothing)
+        fitting = self._largest(left_bytes, self.target_sequence_bytes, nothing)
+        return np.minimum(fitting, self.limits[0])
 
     @property
     def largest(self) -> FloatArray:
         """Largest batch with the drafter, per context; 0 when nothing fits."""
         left_bytes = self.usable_bytes - self.target_bytes - self.draft_bytes - self.other_bytes
         held = self.target_sequence_bytes + self.ahead_sequence_bytes
-        return self._largest(left_bytes, held, self.draft_sequence_bytes)
+        fitting = self._largest(left_bytes, held, self.draft_sequence_bytes)
+        return np.minimum(fitting, self.limits[1])
 
     def needed_bytes(self, batch: npt.ArrayLike, *, drafted: bool) -> FloatArray:
         """Bytes that `batch` sequences need, with or without the drafter."""

@@ -124,7 +124,7 @@ def index_bytes(model: Model, context: FloatArray) -> FloatArray:
 
 def kv_shares(model: Model, tp: int) -> tuple[float, ...]:
     """The part of each KV group that the fullest of `tp` GPUs holds."""
-    return tuple(-(-g.heads // tp) / g.heads if g.heads else 1 / tp for g in model.kv_groups)
+    return tuple(group.share(tp) for group in model.kv_groups)
 
 
 def ideal_pass(

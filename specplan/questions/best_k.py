@@ -29,7 +29,7 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
-from specplan.questions.bills import MemoryBill, bill_of, fitting_tp
+from specplan.questions.bills import MemoryBill, bill_of, cap_notes, fitting_tp
 from specplan.questions.candidates import COLUMNS, nearly_best, rows
 from specplan.questions.common import basis_of
 from specplan.questions.cost import Cost, cost_of, refuse_price
@@ -136,7 +136,11 @@ def best_k(
         view=view.one(value, weighed),
         basis=basis_of(scenario, spread=True),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *beyond_tokens(scenario)),
+        notes=(
+            *scenario.notes,
+            *beyond_tokens(scenario),
+            *cap_notes(scenario.setups, max(scenario.batch), scenario.k),
+        ),
         ok=value.choice.fits and (value.need is None or value.need.reachable),
     )
 
@@ -236,7 +240,9 @@ def _in_full(
         alpha_high=high,
         load=_load(w, best),
         memory=bill_of(point.setup, point.end, point.batch, scenario.k),
-        fitting_tp=None if choice.fits else fitting_tp(point.setup, point.end, point.batch),
+        fitting_tp=None
+        if choice.fits
+        else fitting_tp(point.setup, point.end, point.batch, scenario.k),
         flops_per_token=float(w.flops_per_token[best]),
         throughput=float(w.throughput[best]) if w.bill.largest_plain else None,
         tokens=yield_of(w, best),

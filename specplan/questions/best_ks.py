@@ -17,7 +17,7 @@ from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import beyond_tokens
-from specplan.questions.bills import bill_at, usual_k
+from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, percent, setups_caption
 from specplan.questions.grids import (
     ROUND_COLUMNS,
@@ -124,7 +124,11 @@ def best_ks(scenario: Scenario, objective: Objective) -> Answer:
         view=_view(value, scenario),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *beyond_tokens(scenario)),
+        notes=(
+            *scenario.notes,
+            *beyond_tokens(scenario),
+            *cap_notes(scenario.setups, max(scenario.batch), scenario.k),
+        ),
         ok=value.all_fit,
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,9 +13,11 @@ from specplan.dialects.accounts import accounting_of
 from specplan.domain.accounting import Limits, Served
 from specplan.domain.scenario import Setup
 from specplan.physics.counted import Arm, both_arms, counted_bill
+from specplan.physics.drawn import pool_for
 from specplan.physics.memory import Bill, memory_bill
 from specplan.physics.roofline import kv_bytes
-from specplan.questions.pools import Pool, pool_of
+from specplan.physics.tokens import FloatArray
+from specplan.questions.pools import Pool, capped_words, pool_of
 
 USUAL_K = 3  # of SGLang and llama.cpp where nothing is said; vLLM has none of its own
 NO_LIMITS = Limits()
@@ -67,6 +70,20 @@ def ahead_of(setup: Setup, k: int) -> int:
     return accounting.ahead(Served(setup, k)) if accounting else setup.draft.slots(k)
 
 
+def cap_notes(setups: Iterable[Setup], batch: float, asked: Sequence[int] = ()) -> Iterator[str]:
+    """What engines do by default with a batch larger than they run at once, each once."""
+    found = (_cap_note(setup, batch, usual_k(setup, asked)) for setup in setups)
+    yield from dict.fromkeys(note for note in found if note)
+
+
+def _cap_note(setup: Setup, batch: float, k: int) -> str | None:
+    accounting = accounting_of(setup.engine, setup.version)
+    most = accounting.sequences(Served(setup, k)) if accounting else None
+    if accounting is None or most is None or batch <= most:
+        return None
+    return capped_words(setup.serving.served_by, most, accounting.run_flag)
+
+
 def bill_at(setup: Setup, context: npt.ArrayLike, k: int, limits: Limits = NO_LIMITS) -> Bill:
     """The bill of a setup over contexts (tokens, any shape), counted by its engine at drafts of k
     tokens where it counts, else the ideal one.
@@ -99,7 +116,8 @@ def bills_of(
         bill = memory_bill(setup, contexts)
         weights, token = _ideal(setup, bill)
         target_kv, draft_kv = bill.target_sequence_bytes, bill.draft_sequence_bytes
-    missing = bill.needed_bytes(batch, drafted=True) - bill.usable_bytes
+    one, all_ = (_needed_bytes(bill, arms, sequences) for sequences in (1, batch))
+    missing = all_ - bill.usable_bytes
     shortfall = np.where(batch > bill.largest, np.maximum(missing, 1.0), 0.0)
     columns = (
         target_kv,
@@ -107,8 +125,8 @@ def bills_of(
         bill.largest_plain.astype(np.int64),
         bill.largest.astype(np.int64),
         shortfall,
-        bill.needed_bytes(1, drafted=True),
-        bill.needed_bytes(batch, drafted=True),
+        one,
+        all_,
     )
     return [
         MemoryBill(
@@ -135,6 +153,21 @@ def bills_of(
     ]
 
 
+def _needed_bytes(bill: Bill, arms: tuple[Arm, Arm] | None, batch: float) -> FloatArray:
+    """Bytes that a batch needs with the drafter, with what has to be divided off for it."""
+    if arms is None or arms[1].aside.sequences is None:
+        return bill.needed_bytes(batch, drafted=True)
+    arm, sequences = arms[1], math.ceil(batch / bill.groups)
+    held = bill.target_sequence_bytes + bill.ahead_sequence_bytes
+    each = held + bill.groups * bill.draft_sequence_bytes
+    beside = arm.resident_bytes + arm.accounting.spare * arm.block_bytes
+    pools = [
+        pool_for(arm.accounting, arm.served, arm.state_bytes, sequences, one)
+        for one in each.tolist()
+    ]
+    return beside + np.asarray(pools, np.float64)
+
+
 def _ideal(setup: Setup, bill: Bill) -> tuple[float, float]:
     """The drafter's weights and its bytes for the first token."""
     model, caches = setup.draft.model, setup.draft.caches
@@ -142,14 +175,22 @@ def _ideal(setup: Setup, bill: Bill) -> tuple[float, float]:
     return bill.draft_bytes, caches * float(first)
 
 
-def fitting_tp(setup: Setup, context: float, batch: float) -> int | None:
-    """The smallest power of two of GPUs, up to 64, on which the batch fits with the drafter, its
-    attention groups and the ways that experts divide staying as they are.
+def fitting_tp(
+    setup: Setup,
+    context: float,
+    batch: float,
+    asked: Sequence[int] = (),
+    limits: Limits = NO_LIMITS,
+) -> int | None:
+    """The smallest power of two of GPUs, up to 64, on which the batch fits with drafts of the
+    largest k asked, its attention groups, the ways that experts divide and what the server is told
+    staying as they are.
     """
     for tp in (2, 4, 8, 16, 32, 64):
         if tp <= setup.tp or tp % setup.attention_dp or tp % setup.ep:
             continue
         wider = replace(setup, tp=tp, draft_tp=tp)
-        if not bill_of(wider, context, batch).shortfall_bytes:
+        (bill,) = bills_of(wider, (context,), batch, usual_k(wider, asked), limits)
+        if not bill.shortfall_bytes and (bill.pool is None or bill.pool.starts):
             return tp
     return None

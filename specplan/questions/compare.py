@@ -125,7 +125,11 @@ def _wider(contest: Contest) -> Iterator[str]:
     end = scenario.context[0] + scenario.growth
     for candidate in contest.candidates:
         setup = candidate.setup
-        tp = fitting_tp(setup, end, scenario.batch[0]) if setup and candidate.plain else None
+        tp = (
+            fitting_tp(setup, end, scenario.batch[0], scenario.k)
+            if setup and candidate.plain
+            else None
+        )
         if tp and setup:
             yield f"{setup.target.name} would fit on {setup.hardware.name} with --tp {tp}"
 

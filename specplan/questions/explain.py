@@ -23,7 +23,7 @@ from specplan.physics.steps import EXCHANGE, Share, Step, arithmetic
 from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import paid_alone
-from specplan.questions.bills import bill_at, usual_k
+from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, one_setup, refuse_mix
 from specplan.questions.explain_view import Explained, PassFigures, draft_names, explained
 from specplan.questions.weigh import Point, weigh
@@ -93,8 +93,9 @@ def _best(scenario: Scenario, setup: Setup) -> int:
 
 
 def _misfit(scenario: Scenario, setup: Setup) -> Iterator[str]:
-    """A note where the batch does not fit, with the drafter unless it drafts nothing."""
+    """A note where the batch does not fit, with the drafter unless it drafts nothing, or waits."""
     (batch,), (context,), (k,) = scenario.batch, scenario.context, scenario.k
+    yield from cap_notes((setup,), batch, scenario.k)
     bill = bill_at(setup, context + scenario.growth, usual_k(setup, scenario.k))
     largest = int(bill.largest if k else bill.largest_plain)
     if batch > largest:

@@ -24,7 +24,7 @@ from specplan.physics.survival import tokens_of
 from specplan.physics.tokens import FloatArray
 from specplan.questions.best_k_view import crossing_words
 from specplan.questions.beyond import beyond_tokens
-from specplan.questions.bills import bill_at, usual_k
+from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
 from specplan.questions.weigh import lengths
 from specplan.units import people
@@ -102,7 +102,11 @@ def gate(scenario: Scenario) -> Answer:
         view=_view(scenario, setup, value),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *beyond_tokens(replace(scenario, batch=(1,)))),
+        notes=(
+            *scenario.notes,
+            *beyond_tokens(replace(scenario, batch=(1,))),
+            *cap_notes((setup,), largest, scenario.k),
+        ),
         ok=largest > 0,
     )
 

@@ -32,6 +32,13 @@ class Memory:
     arms: tuple[Arms, ...]
 
 
+_COUNTING = "vllm, sglang, trtllm or llamacpp"
+READERS = {
+    "memory_fraction": "vllm, sglang or trtllm",
+    "max_num_seqs": _COUNTING,
+    "max_batched_tokens": _COUNTING,
+}
+"""The engines that read a limit."""
 COLUMNS = (
     *PLACE_COLUMNS,
     *SERVING_COLUMNS,
@@ -75,7 +82,7 @@ def memory(scenario: Scenario, limits: Limits = NO_LIMITS) -> Answer:
         command="memory",
         value=Memory(tuple(bills), tuple(arms)),
         table=table_of(COLUMNS, records, (SERVED_BY,)),
-        view=view_of(scenario, bills, arms, asked),
+        view=view_of(scenario, bills, arms, asked, limits),
         basis=_basis(scenario, bills, timed=bool(arms)),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *_grouped(scenario.setups), *_counted(scenario, bills)),
@@ -109,8 +116,11 @@ def _refuse_unused(scenario: Scenario, limits: Limits) -> None:
             raise UsageError(
                 f"{setup.engine.name} has no such limit",
                 where=Where(f"--{name.replace('_', '-')}"),
-                hint="it is for engines that count their memory: -e vllm, sglang or trtllm",
+                hint=f"it is for engines that count their memory: -e {READERS[name]}",
             )
+        why = arms[0].accounting.refused(limits) if arms else None
+        if why:
+            raise UsageError(why, where=Where("--max-batched-tokens"))
 
 
 def _counted(scenario: Scenario, bills: Sequence[MemoryBill]) -> Iterator[str]:
@@ -120,7 +130,11 @@ def _counted(scenario: Scenario, bills: Sequence[MemoryBill]) -> Iterator[str]:
         note
         for name, bill in zip(served, bills, strict=True)
         if bill.pool
-        for note in pool_notes(bill.pool, name, bill.largest_batch)
+        for note in pool_notes(bill.pool, name, max(bill.largest_batch, int(max(scenario.batch))))
+    ]
+    gained = (name for name, bill in zip(served, bills, strict=True) if bill.sequences_lost < 0)
+    said += [
+        f"{name}: with the drafter, layers fall into groups with less padding" for name in gained
     ]
     counted = [bill.pool for bill in bills if bill.pool]
     if counted and not scenario.k and any(pool.k for pool in counted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from specplan.domain.accounting import Limits
 from specplan.domain.answer import Facts, Lines, Rows, View
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.memory import USABLE_FRACTION
@@ -14,8 +15,16 @@ from specplan.questions.pools import fraction_words, held_back_words, pool_facts
 from specplan.questions.servings import telling, varied
 from specplan.units import people
 
+_EDGE = 80
 
-def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked: float) -> View:
+
+def view_of(
+    scenario: Scenario,
+    bills: list[MemoryBill],
+    arms: list[Arms],
+    asked: float,
+    limits: Limits,
+) -> View:
     """One bill in full, or a row for each."""
     if len(bills) > 1:
         places = ("target", "draft", "hardware", "tp", *varied(scenario.setups))
@@ -27,14 +36,24 @@ def view_of(scenario: Scenario, bills: list[MemoryBill], arms: list[Arms], asked
     sections = [Facts(tuple(_facts(bill, setup)))]
     if arms:
         sections.append(Facts(tuple(_arm_facts(arms, None))))
-    verdict = _verdict(bill, setup, asked)
-    caption = f"{setup.label}, {dtype_words(setup)}, context {tokens_words((bill.context,))}"
-    counted = (f"counted as in {bill.pool.read_in}",) if bill.pool else ()
+    tp = None
+    if bill.shortfall_bytes:
+        tp = fitting_tp(setup, bill.context, asked, scenario.k, limits)
+    verdict = _verdict(bill, setup, asked, tp)
     return View(
         title="Memory of the drafter",
-        caption=(caption, *counted),
+        caption=tuple(_caption(bill, setup)),
         sections=(*sections, Lines(verdict, wrap=bill.pool is not None)),
     )
+
+
+def _caption(bill: MemoryBill, setup: Setup) -> Iterator[str]:
+    """The setup, in two lines where its names are long, and whose count it is."""
+    stored = f"{dtype_words(setup)}, context {tokens_words((bill.context,))}"
+    whole = f"{setup.label}, {stored}"
+    yield from (whole,) if len(whole) <= _EDGE else (setup.label, stored)
+    if bill.pool:
+        yield f"counted as in {bill.pool.read_in}"
 
 
 def memory_line(bill: MemoryBill) -> str:
@@ -54,9 +73,9 @@ def sequences_words(bill: MemoryBill) -> str:
     """How many sequences fit without and with the drafter."""
     lost = "none fits"
     if bill.largest_batch_plain:
-        lost = (
-            f"-{bill.sequences_lost:,}, {percent(bill.sequences_lost / bill.largest_batch_plain)}"
-        )
+        share = percent(abs(bill.sequences_lost) / bill.largest_batch_plain)
+        sign = "+" if bill.sequences_lost < 0 else "-"
+        lost = f"{sign}{abs(bill.sequences_lost):,}, {share}"
     return (
         f"{bill.largest_batch_plain:,} -> {bill.largest_batch:,} sequences of "
         f"{people(bill.context, 'tokens')} ({lost})"
@@ -87,7 +106,8 @@ def _facts(bill: MemoryBill, setup: Setup) -> Iterator[tuple[str, str]]:
     yield "target weights", people(bill.target_weights_bytes, "B")
     yield "target KV", f"{people(bill.target_kv_bytes_per_sequence, 'B')} per sequence{held}"
     beside = "" if pool is None or pool.drafter_in_pool else ", beside the fraction"
-    yield "drafter weights", f"{people(bill.draft_weights_bytes, 'B')}{beside}"
+    few = f", on {setup.draft_tp} of {setup.tp} GPUs" if setup.draft_tp < setup.tp else ""
+    yield "drafter weights", f"{people(bill.draft_weights_bytes, 'B')}{few}{beside}"
     token = f"{people(bill.draft_kv_bytes_per_token, 'B')} per token"
     yield "drafter KV", f"{people(bill.draft_kv_bytes_per_sequence, 'B')} per sequence ({token})"
     if pool:
@@ -114,9 +134,8 @@ def _arm_facts(
         )
 
 
-def _verdict(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
-    """Why the answer is no, if it is."""
-    tp = fitting_tp(setup, bill.context, asked) if bill.shortfall_bytes else None
+def _verdict(bill: MemoryBill, setup: Setup, asked: float, tp: int | None) -> tuple[str, ...]:
+    """Why the answer is no, if it is, and the GPUs `tp` on which it would not be."""
     remedy = f"; with --tp {tp} it would fit" if tp else ""
     pool = bill.pool
     if pool and pool.raisable and bill.shortfall_bytes:
@@ -129,9 +148,15 @@ def _verdict(bill: MemoryBill, setup: Setup, asked: float) -> tuple[str, ...]:
         (
             f"Does not fit: batch {asked:,.0f} at {people(bill.context, 'tokens')} tokens needs "
             f"{_gib(bill.usable_bytes + bill.shortfall_bytes)} a GPU with the drafter, "
-            f"{_gib(bill.shortfall_bytes)} more than {setup.hardware.name} can give{remedy}."
+            f"{_gib(bill.shortfall_bytes)} more than {_given(bill, setup)}{remedy}."
         ),
     )
+
+
+def _given(bill: MemoryBill, setup: Setup) -> str:
+    """What a GPU has to give, by what the server was told where it was told something."""
+    told = bill.pool.memory_fraction if bill.pool else None
+    return f"{setup.hardware.name} can give" if told is None else f"a fraction of {told:.3g} gives"
 
 
 def _gib(value_bytes: float) -> str:

@@ -17,7 +17,9 @@ class Pool:
     drafted; `*_plain` is without the drafter. `least_fraction` holds one sequence, the lowest the
     batch asked, and the highest leaves room for what lies beside: where the least is higher, none
     works. `concurrency` is of sequences of the context, as the engine's log prints it;
-    `pool_tokens_running` were recurrent scratch kept for those alone that run.
+    `pool_tokens_running` were recurrent scratch kept for those alone that run. `states_bytes` of
+    the pool are divided off for so many recurrent states, those of `states_sequences` (None: none
+    are).
     """
 
     counted_from: str
@@ -50,7 +52,11 @@ class Pool:
     pool_tokens: int
     concurrency: float
     sequences_limit: int | None
+    sequences_flag: str
     pool_tokens_running: int
+    states_bytes: float
+    states_slots: int
+    states_sequences: int | None
     losses: tuple[Loss, ...]
 
     @property
@@ -83,6 +89,9 @@ POOL_COLUMNS = (
     Column("pool_blocks", "", "blocks", "count", "of the pool"),
     Column("block_tokens", "tokens", "block", "count", "given to a sequence at once"),
     Column("slots_ahead", "tokens", "ahead", "count", "reserved beyond a sequence's context"),
+    Column("concurrency", "sequences", "concurrency", "precise", "of the context, as it logs them"),
+    Column("states_bytes", "B", "states", "bytes", "of the pool, divided off for recurrent states"),
+    Column("sequences_limit", "sequences", "at once", "count", "that it runs, if it has a limit"),
 )
 
 
@@ -126,7 +135,11 @@ def pool_of(arms: tuple[Arm, Arm], context: float, needed_bytes: tuple[float, fl
         pool_tokens=drafted.tokens(context),
         concurrency=drafted.concurrency(context),
         sequences_limit=accounting.sequences(served),
+        sequences_flag=accounting.run_flag,
         pool_tokens_running=drafted.tokens_of_running(context, accounting.sequences(served) or 0),
+        states_bytes=drafted.aside.held_bytes,
+        states_slots=drafted.aside.states,
+        states_sequences=drafted.aside.sequences,
         losses=tuple(accounting.losses(served)),
     )
 
@@ -145,6 +158,9 @@ def pool_facts(pool: Pool, context: float) -> Iterator[tuple[str, str]]:
         yield "graphs", f"{people(pool.graphs_bytes, 'B')} (assumed)"
     yield "pool without", f"{people(pool.pool_bytes_plain, 'B')}: {pool.pool_tokens_plain:,} tokens"
     yield "pool with", f"{people(pool.pool_bytes, 'B')}: {pool.pool_tokens:,} tokens"
+    if pool.states_sequences is not None:
+        states = f"{pool.states_slots:,} states, for {pool.states_sequences:,} sequences"
+        yield "of it states", f"{people(pool.states_bytes, 'B')}: {states}"
     if pool.block_tokens > 1:
         yield "blocks", f"{pool.pool_blocks:,} of {pool.block_tokens:,} tokens"
     yield "concurrency", f"{pool.concurrency:,.2f}x of {people(context, 'tokens')} tokens"
@@ -165,9 +181,16 @@ def held_back_words(pool: Pool, served_by: str) -> str:
 def fraction_words(pool: Pool, served_by: str) -> str:
     """That no fraction works, or not the one in use, and between which bounds one would."""
     low, high = pool.least_fraction or 0.0, max(pool.highest_fraction or 0.0, 0.0)
-    if not pool.feasible:
+    if pool.states_bytes > pool.pool_bytes and pool.sequences_limit:
         return (
-            f"No {pool.fraction_flag} works: weights, drafter and one sequence need {low:.3f}, and "
+            f"{served_by} reserves recurrent states for {pool.sequences_limit:,} sequences: "
+            f"{people(pool.states_bytes, 'B')} of a pool of {people(pool.pool_bytes, 'B')}; fewer "
+            f"with {pool.sequences_flag} would fit"
+        )
+    if not pool.feasible:
+        need = f"need {low:.3f}" if low <= 1 else "need more than all of it"
+        return (
+            f"No {pool.fraction_flag} works: weights, drafter and one sequence {need}, and "
             f"{served_by} leaves room for what lies beside up to {min(high, 1.0):.3f}"
         )
     return (
@@ -180,6 +203,11 @@ def _fraction_fact(pool: Pool) -> Iterator[tuple[str, str]]:
     low, high = pool.lowest_fraction, pool.highest_fraction
     if low is not None and high is not None and pool.raisable:
         yield "fractions", f"{low:.3f} to {min(high, 1.0):.3f} hold the batch asked"
+
+
+def capped_words(served_by: str, most: int, flag: str) -> str:
+    """That an engine lets requests wait beyond a number of its own."""
+    return f"{served_by} runs no more than {most:,} sequences at once unless {flag} says more"
 
 
 def pool_notes(pool: Pool, served_by: str, batch: int) -> Iterator[str]:
@@ -199,10 +227,7 @@ def pool_notes(pool: Pool, served_by: str, batch: int) -> Iterator[str]:
             f"{pool.pool_tokens_running:,} tokens, {gain:.1%} more"
         )
     if pool.sequences_limit is not None and batch > pool.sequences_limit:
-        yield (
-            f"{served_by} runs no more than {pool.sequences_limit:,} sequences at once "
-            "(--max-num-seqs)"
-        )
+        yield capped_words(served_by, pool.sequences_limit, pool.sequences_flag)
     if (
         pool.verify_logits_bytes
         > pool.activations_bytes + pool.sampler_bytes + pool.held_back_bytes

@@ -15,7 +15,7 @@ from specplan.physics.choose import best_index
 from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds
 from specplan.physics.survival import tokens_table
 from specplan.questions.beyond import beyond_tokens
-from specplan.questions.bills import MemoryBill, bill_at, bill_of, usual_k
+from specplan.questions.bills import MemoryBill, bill_at, bill_of, cap_notes, usual_k
 from specplan.questions.common import (
     basis_of,
     dtype_words,
@@ -104,7 +104,11 @@ def sweep(scenario: Scenario) -> Answer:
         view=_view(scenario, drafting),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *beyond_tokens(scenario)),
+        notes=(
+            *scenario.notes,
+            *beyond_tokens(scenario),
+            *cap_notes(scenario.setups, max(scenario.batch), scenario.k),
+        ),
     )
 
 

@@ -23,6 +23,8 @@ def test_what_the_server_is_told_is_an_input(capsys):
     assert (row["memory_fraction"], row["slots_ahead"], row["block_tokens"]) == (0.5, 7, 16)
     assert row["pool_tokens"] == bill["pool"]["pool_tokens"] == 16 * bill["pool"]["pool_blocks"]
     assert answer["columns"]["pool_tokens"] == "tokens"
+    assert row["concurrency"] == pytest.approx(row["pool_tokens"] / 8192)
+    assert (row["states_bytes"], row["sequences_limit"]) == (0, 64)
 
 
 def test_a_known_loss_is_an_object_and_a_note(capsys):
@@ -61,7 +63,12 @@ def test_a_bill_is_a_page_wide(capsys, engine):
         (("vllm", "--memory-fraction", "1.5"), "--memory-fraction: '1.5' is no share; expected"),
         (("vllm", "--memory-fraction", "0"), "--memory-fraction: '0' is no share"),
         (("vllm", "--memory-fraction", "90%"), "--memory-fraction: "),
-        (("vllm", "--max-num-seqs", "0"), "--max-num-seqs: 0 is too few; expected 1 or more"),
+        (("vllm", "--max-num-seqs", "0"), "--max-num-seqs: 0 is too few; expected 1 to 10,000,000"),
+        (("vllm", "--max-num-seqs", "10000001"), "--max-num-seqs: 10000001 is too many; expected"),
+        (
+            ("vllm", "--max-num-seqs", "9", "--max-batched-tokens", "8"),
+            "--max-batched-tokens: vLLM refuses 8: less than --max-num-seqs 9",
+        ),
         (("vllm", "--max-num-seqs", "2.5"), "--max-num-seqs: '2.5' is out of reach"),
         (("sglang", "--max-batched-tokens", "-4"), "--max-batched-tokens: -4 is too few"),
         (("roofline", "--memory-fraction", ".5"), "--memory-fraction: roofline has no such limit"),

@@ -60,13 +60,17 @@ def test_releases_are_in_order_and_say_where_they_were_read(name):
     [
         ("vllm", "0.33"),
         ("vllm@0.34", "0.33"),
-        ("vllm@0.26", "0.20.2"),
+        ("vllm@0.20.2", "0.20.2"),
+        ("vllm@0.26", "0.21"),
+        ("vllm@0.28", "0.28"),
         ("vllm@0.17.1", "0.9"),
         ("vllm@0.6.6", "0.6"),
         ("sglang@0.5.9", "0.5.4"),
         ("sglang@0.5.10.post1", "0.5.10"),
-        ("sglang@0.5.19", "0.5.14"),
-        ("llamacpp", "0"),
+        ("sglang@0.5.16", "0.5.14"),
+        ("sglang@0.5.19", "0.5.17"),
+        ("llamacpp", "11434"),
+        ("llamacpp@b9305", "0"),
         ("trtllm@1.3.0rc27", "1.0"),
     ],
 )
@@ -158,8 +162,13 @@ def test_vllm_pages_hold_a_state():
     block = accounting.block_tokens(Served(found, 3))
     layer, token = 3_207_168, 2 * 4 * 256 * 2  # bytes of a state, and of a token in a layer
     assert found.target.state_bytes == 48 * layer
-    assert block % 16 == 0
-    assert block * token >= layer > (block - 16) * token
+    wider = layer + 3 * 2 * 10_240  # an input of 10,240 values more for each draft token
+    assert block == 800
+    assert block * token >= wider > (block - 16) * token
+    # "Setting attention block size to 784 tokens" without drafts (LMCache/LMCache#5079), and 1,568
+    # with an 8-bit cache.
+    assert accounting.block_tokens(Served(found)) == 784
+    assert accounting.block_tokens(Served(account("vllm", **HYBRID, kv_dtype="fp8")[1])) == 1568
     assert account("vllm")[0].block_tokens(Served(setup("vllm"), 3)) == 16
 
 
@@ -224,6 +233,15 @@ def test_sglang_adds_more_for_a_model_of_its_own_and_nothing_for_a_lookup():
         accounting, found = account("sglang@0.5.13", draft=draft)
         expected = round((memory - 13_904 - extra) / memory, 3)
         assert accounting.fraction(Served(found, 3)) == expected
+
+
+def test_graphs_of_sglang_are_no_wider_than_what_runs():
+    for engine, mib in (("sglang", 2 * 16), ("sglang@0.5.17", 2 * 256)):
+        accounting, found = account(engine)
+        told = Served(found, limits=Limits(max_num_seqs=16))
+        memory = found.hardware.memory / 2**20
+        expected = round((memory - 512 - 12_288 - 128 - 464 - mib) / memory, 3)
+        assert accounting.fraction(told) == expected
 
 
 def test_sglang_keeps_ten_gib_of_a_large_gpu():

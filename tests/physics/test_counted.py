@@ -99,11 +99,11 @@ def test_the_pool_of_sglang_grows_by_the_copies():
     assert without.pool_bytes - arm.pool_bytes == pytest.approx(arm.duplicated_bytes, rel=1e-9)
 
 
-def hybrid(blocks: int) -> Arm:
+def hybrid(blocks: int, engine: str = "vllm@0.26") -> Arm:
     """A server as in vllm-project/vllm#57261: pages of 1,008 tokens that hold a state of one of 3
     recurrent layers, one layer that attends, and `blocks` pages left for the pool.
     """
-    base = setup("vllm", draft="ngram")
+    base = setup(engine, draft="ngram")
     attend = Attention(heads=4, kv_heads=2, head_dim=128)
     arch = Architecture(
         hidden=64,
@@ -162,11 +162,11 @@ def test_a_derived_size_says_nothing_of_bytes():
 
 
 def test_the_second_context_of_llamacpp():
-    """ggml-org/llama.cpp pull request 23801: 8 MiB of cache for 4,096 tokens and 501 MiB of compute
-    buffer for the MTP module of Qwen3.6-35B-A3B, whose shapes are those of Qwen3.5-35B-A3B.
+    """ggml-org/llama.cpp pull request 23801, b9305: 8 MiB of cache for 4,096 tokens and 501 MiB of
+    compute buffer for the MTP module of Qwen3.6-35B-A3B, whose shapes are those of Qwen3.5-35B-A3B.
     """
     module = {"target": "qwen3.5-35b-a3b", "draft": "mtp-qwen3.5-35b-a3b", "dtype": "int4"}
-    plain, both = arms(setup("llamacpp", "rtx-3090", **module), 2)
+    plain, both = arms(setup("llamacpp@b9305", "rtx-3090", **module), 2)
     assert both.draft_token_bytes * 4_096 == 8 * 2**20
     assert (both.other_bytes - plain.other_bytes) / 2**20 == pytest.approx(501, rel=0.05)
 
@@ -289,9 +289,12 @@ CASES = {engine: setup(engine) for engine in ENGINES}
 def test_the_largest_batch_fits_and_the_next_does_not(engine, asked, context):
     bill = counted_bill(arms(setup(engine, **asked)), context)
     for drafts, largest in ((False, float(bill.largest_plain)), (True, float(bill.largest))):
-        assert largest > 0
-        assert float(bill.needed_bytes(largest, drafted=drafts)) <= bill.usable_bytes * (1 + 1e-12)
-        assert float(bill.needed_bytes(largest + 1, drafted=drafts)) > bill.usable_bytes
+        assert largest > 0 or not bill.limits[drafts]
+        assert not largest or float(
+            bill.needed_bytes(largest, drafted=drafts)
+        ) <= bill.usable_bytes * (1 + 1e-12)
+        if largest < bill.limits[drafts]:
+            assert float(bill.needed_bytes(largest + 1, drafted=drafts)) > bill.usable_bytes
 
 
 @pytest.mark.parametrize("engine", ENGINES)

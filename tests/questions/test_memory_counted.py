@@ -17,6 +17,7 @@ from specplan.questions.explain import explain
 from specplan.questions.facts import facts_of
 from specplan.questions.gate import gate
 from specplan.questions.memory import memory
+from specplan.questions.memory_view import sequences_words
 from specplan.questions.sweep import sweep
 
 LLAMA = {"target": "llama-3.1-8b", "draft": "eagle3-llama-3.1-8b", "hardware": "h100-sxm"}
@@ -186,7 +187,11 @@ def test_known_losses_are_named_with_their_issue():
     notes = memory(asked("sglang@0.5.19", **QWEN)).notes
     (copies,) = (note for note in notes if "#36452" in note)
     assert "2.37 GiB a GPU" in copies
-    assert any("no more than 48 sequences at once" in note for note in notes)
+    assert not any("at once" in note for note in notes)
+    many = memory(asked("sglang", context=2048)).notes
+    waits = "sglang runs no more than 48 sequences at once unless --max-running-requests says more"
+    assert waits in many
+    assert waits in memory(asked("sglang", batch=49)).notes
     few = memory(asked("vllm", **QWEN, context=32768), Limits(max_num_seqs=8))
     pool = few.value.bills[0].pool
     assert pool.pool_tokens_running > pool.pool_tokens
@@ -227,3 +232,64 @@ def test_one_function_for_all():
     ideal = replace(setup, engine=asked("roofline").setups[0].engine)
     assert bill_at(ideal, 2048, 3).other_bytes == 0
     assert (ahead_of(setup, 3), ahead_of(ideal, 3)) == (8, 4)
+
+
+def test_a_drafter_that_leaves_more():
+    """A layer of a kind of its own makes groups of one layer, which nothing pads."""
+    usual = memory(asked("vllm@0.10")).value.bills[0]
+    assert "(-2, 3.8 %)" in sequences_words(usual)
+    more = replace(usual, largest_batch=54, sequences_lost=-2)
+    assert "(+2, 3.8 %)" in sequences_words(more)
+    head = specplan.scenario(**LLAMA, engine="vllm@0.10", acceptance=0.7).setups[0].draft
+    wide = asked("vllm@0.10", target="gemma-3-27b", draft="ngram", tp=8)
+    mixed = replace(wide, setups=(replace(wide.setups[0], draft=head),))
+    answer = memory(mixed)
+    assert answer.value.bills[0].sequences_lost < 0
+    assert any("groups with less padding" in note for note in answer.notes)
+
+
+def test_states_that_no_pool_has_room_for():
+    """SGLang 0.5.9 reserved every round's states for all that may run, before anything else."""
+    answer = memory(asked("sglang@0.5.9", **{**QWEN, "tp": 1}))
+    assert not answer.ok
+    assert verdict(answer).startswith(
+        "sglang@0.5.9 reserves recurrent states for 48 sequences: 27.5 GiB of a pool of 14.3 GiB; "
+        "fewer with --max-running-requests would fit"
+    )
+    few = memory(asked("sglang@0.5.9", **{**QWEN, "tp": 1}), Limits(max_num_seqs=8))
+    assert few.ok
+    assert few.value.bills[0].pool.states_sequences == 8
+    assert facts(few)["of it states"].endswith("32 states, for 8 sequences")
+
+
+def test_a_fraction_for_states_too():
+    """Where states are divided off, what holds a batch is found, not solved for."""
+    more = memory(asked("sglang", **QWEN, batch=30))
+    low = more.value.bills[0].pool.lowest_fraction
+    assert f"--mem-fraction-static {low:.3f} would hold it" in verdict(more)
+    assert memory(asked("sglang", **QWEN, batch=30), Limits(memory_fraction=low + 1e-6)).ok
+    assert not memory(asked("sglang", **QWEN, batch=30), Limits(memory_fraction=low - 0.002)).ok
+
+
+def test_what_waits_is_said_by_every_answer():
+    waits = "sglang runs no more than 48 sequences at once unless --max-running-requests says more"
+    scenario = asked("sglang", timed=True, k=(3,), context=2048, batch=128)
+    answers = (memory, best_k, gate, sweep, explain)
+    assert all(waits in question(scenario).notes for question in answers)
+    few = replace(scenario, batch=(8.0,))
+    assert not any("at once" in note for note in best_k(few).notes)
+
+
+def test_gpus_that_a_drafter_does_not_share():
+    big = {"target": "llama-3.1-70b", "draft": "llama-3.1-8b", "tp": 4, "draft_tp": 1}
+    answer = memory(asked("vllm", **{**big, "hardware": "a100-sxm-80gb"}))
+    assert facts(answer)["drafter weights"] == "15 GiB, on 1 of 4 GPUs"
+    two = memory(asked("vllm", **{**big, "hardware": "a100-sxm-80gb", "draft_tp": 2}))
+    assert any("#10483" in note for note in two.notes)
+
+
+def test_captions_are_a_page_wide():
+    long = asked("vllm", target="gpt-oss-120b", draft="eagle3-gpt-oss-120b", tp=2)
+    caption = memory(long).view.caption
+    assert max(map(len, caption)) <= 80
+    assert len(caption) == 3

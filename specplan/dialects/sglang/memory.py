@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from specplan.dialects.sglang.pools import JOINT, States, divided
 from specplan.domain.accounting import (
     GIB,
     MIB,
@@ -20,6 +21,7 @@ from specplan.domain.accounting import (
     Served,
     layers_that_cache,
 )
+from specplan.domain.pooling import Aside, Layers, Layout
 
 OWN_CELL = frozenset({"dflash", "dspark"})
 """Ways to draft whose bytes per token SGLang reads from the drafter's own layers."""
@@ -45,6 +47,7 @@ _SIZES = (
 )
 _FIRST = (_SIZES[0], Size(35, 2048, 16, 80), *_SIZES[2:])
 _LAST = (_SIZES[0], Size(35, 4096, 48, 160), *_SIZES[2:])
+_SLIDING = frozenset({"gpt-oss", "llama-4", "mimo"})
 _OLD_RESERVES = ((35, 2.8, 0.1), (90, 9.5, 0.5), (160, 12.0, 0.5), (float("inf"), 32.0, 0.0))
 """Before 0.5.3, in GiB: of GPUs with less than so much, a part, and more for each GPU."""
 
@@ -53,28 +56,41 @@ _OLD_RESERVES = ((35, 2.8, 0.1), (90, 9.5, 0.5), (160, 12.0, 0.5), (float("inf")
 class SglangAccounting(Accounting):
     """A reserve is held back of a GPU as the engine guesses it; a drafter adds `extra` GiB, one
     that is a model of its own `extra_model`. A round's tokens are reserved `step` times; `prefill`
-    says that prefills are captured as graphs too.
+    says that prefills are captured as graphs too, `recurrent` how states are divided off, `clamped`
+    that graphs are no wider than --max-running-requests. Families of models whose sliding layers
+    have a pool of their own are `apart` (is_hybrid_swa_model, sglang/srt/configs/model_config.py).
     """
 
     flag: str = "--mem-fraction-static"
+    run_flag: str = "--max-running-requests"
     row_bytes: float = 8.0  # logits and probabilities
     sizes: tuple[Size, ...] = _SIZES
     extra: float = 0.0
     extra_model: float = 0.0
     step: int = 1
     prefill: bool = False
+    recurrent: States = JOINT
+    clamped: bool = False
+    apart: frozenset[str] = _SLIDING
 
     def size(self, served: Served) -> Size:
         """The defaults of GPUs as large as this one."""
         return next(s for s in self.sizes if served.memory_bytes < s.below * GIB)
+
+    def widest_graph(self, served: Served) -> int:
+        """Sequences of the widest graph: with few GPUs or with 4 and more, and no more than were
+        told to run.
+        """
+        size, told = self.size(served), served.limits.max_num_seqs
+        usual = size.graph if served.setup.tp < 4 else size.graph_wide
+        return min(usual, told) if told and self.clamped else usual
 
     def reserve_mib(self, served: Served) -> float:
         """What the engine keeps from weights and cache, in MiB: 512, 1.5 for each token of a
         prefill chunk, 2 for each sequence of the widest graph, 8 for each captured prefill (1,536
         for latent attention), 1,024 for 8 GPUs; at least 10 GiB where the GPU has more than 60.
         """
-        setup, size = served.setup, self.size(served)
-        graph = size.graph if setup.tp < 4 else size.graph_wide
+        setup, size, graph = served.setup, self.size(served), self.widest_graph(served)
         chunk = served.limits.max_batched_tokens or size.chunk
         kept = 512 + 1.5 * max(chunk, 2048) + 2 * graph + setup.tp / 8 * 1024
         if self.prefill:
@@ -96,9 +112,30 @@ class SglangAccounting(Accounting):
         """The k + 1 tokens of a round, as many times as they are reserved."""
         return self.step * (served.k + 1) if served.k else 0
 
-    def states(self, served: Served) -> int:
-        """One, and one for each token that a round verifies."""
-        return 2 + served.k if served.k else 1
+    def states(self, served: Served) -> int:  # noqa: ARG002
+        """None in the pool of keys and values: they have one of their own."""
+        return 0
+
+    def set_aside(self, served: Served, pool_bytes: float, state_bytes: float) -> Aside:
+        """The pool of recurrent states, with those of rounds for the sequences that run."""
+        if not state_bytes:
+            return Aside()
+        tokens = served.k + 1 if served.k else 0
+        return self.recurrent.aside(pool_bytes, state_bytes, tokens, self.sequences(served) or 0)
+
+    def layout(
+        self, served: Served, target: tuple[Layers, ...], drafter: tuple[Layers, ...]
+    ) -> Layout | None:
+        """Pools apart for layers that look back a window; a drafter's token takes what one of the
+        target's layers that see all does, or what its own do.
+        """
+        whole = [kind for kind in target if kind.token_bytes and kind.window is None]
+        own = sum(kind.number * kind.token_bytes for kind in drafter)
+        if self.draft_share(served) is not None:
+            layer = max((kind.token_bytes for kind in whole or target), default=0.0)
+            own = sum(kind.number for kind in drafter) * layer
+        apart = served.setup.target.family in self.apart
+        return divided(target, own if self.pooled else 0.0, apart=apart)
 
     def sequences(self, served: Served) -> int | None:
         """--max-running-requests: 48 with speculation where it is not set."""
@@ -110,9 +147,8 @@ class SglangAccounting(Accounting):
 
     def working(self, served: Served) -> Profile:
         """A prefill chunk, the logits of a verification, and a graph for every 8th batch."""
-        size = self.size(served)
-        graph = size.graph if served.setup.tp < 4 else size.graph_wide
-        return Profile(self.batched_tokens(served), self.verify_rows(served), 3 + graph // 8)
+        graphs = 3 + self.widest_graph(served) // 8
+        return Profile(self.batched_tokens(served), self.verify_rows(served), graphs)
 
     def draft_share(self, served: Served) -> float | None:
         """Layers of the drafter over the target's, taken to be alike, where the pool is sized for
@@ -148,6 +184,13 @@ class SglangAccounting(Accounting):
                 "the drafter's weights and cache are not counted: they must fit beside "
                 f"{self.flag}",
             )
+        target = served.setup.target
+        windowed = any(group.window is not None for group in target.kv_groups)
+        if windowed and target.family not in self.apart:
+            yield Loss(
+                "sglang/srt/configs/model_config.py",
+                "sliding layers of this model keep the whole context",
+            )
         if served.k and served.setup.target.state_bytes:
             yield Loss(
                 "sgl-project/sglang#29857",
@@ -182,15 +225,35 @@ class OldSglangAccounting(SglangAccounting):
         return 1024 * (kept + each * served.setup.tp + (4 if served.setup.attention_dp > 1 else 0))
 
 
+_GEMMA = _SLIDING | {"gemma-4"}
+_BEFORE, _PADDED = States(joint=False), States(slots=5, padding=1)
 RELEASES: tuple[SglangAccounting, ...] = (
     OldSglangAccounting(
-        since="0.4", pooled=False, extra=2, extra_model=6, cite="SGLang 0.4.10 and 0.5.2"
+        since="0.4",
+        pooled=False,
+        extra=2,
+        extra_model=6,
+        recurrent=_BEFORE,
+        apart=frozenset(),
+        cite="SGLang 0.4.10 and 0.5.2",
     ),
     SglangAccounting(
-        since="0.5.3", pooled=False, extra=2, extra_model=6, sizes=_FIRST, cite="SGLang 0.5.3"
+        since="0.5.3",
+        pooled=False,
+        extra=2,
+        extra_model=6,
+        sizes=_FIRST,
+        recurrent=_BEFORE,
+        apart=frozenset(),
+        cite="SGLang 0.5.3",
     ),
     SglangAccounting(
-        since="0.5.4", pooled=False, extra=2, extra_model=6, cite="SGLang 0.5.6.post2 and 0.5.9"
+        since="0.5.4",
+        pooled=False,
+        extra=2,
+        extra_model=6,
+        recurrent=_BEFORE,
+        cite="SGLang 0.5.6.post2 and 0.5.9",
     ),
     SglangAccounting(
         since="0.5.10",
@@ -199,8 +262,21 @@ RELEASES: tuple[SglangAccounting, ...] = (
         extra_model=6,
         step=2,
         prefill=True,
+        apart=_GEMMA,
         cite="SGLang 0.5.10.post1 and 0.5.13",
     ),
-    SglangAccounting(since="0.5.14", step=2, prefill=True, cite="SGLang 0.5.14 and 0.5.17"),
-    SglangAccounting(since="0.5.23", step=2, prefill=True, sizes=_LAST, cite="SGLang 0.5.23"),
+    SglangAccounting(since="0.5.14", step=2, prefill=True, apart=_GEMMA, cite="SGLang 0.5.14"),
+    SglangAccounting(
+        since="0.5.17", step=2, prefill=True, apart=_GEMMA, recurrent=_PADDED, cite="SGLang 0.5.17"
+    ),
+    SglangAccounting(
+        since="0.5.23",
+        step=2,
+        prefill=True,
+        apart=_GEMMA,
+        sizes=_LAST,
+        recurrent=_PADDED,
+        clamped=True,
+        cite="SGLang 0.5.23",
+    ),
 )

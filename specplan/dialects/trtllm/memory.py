@@ -20,6 +20,7 @@ class TrtllmAccounting(Accounting):
     """The fraction is of what is free once weights are loaded and a pass has been profiled."""
 
     flag: str = "free_gpu_memory_fraction"
+    run_flag: str = "max_batch_size"
     block: int = 32
     of_free: bool = True
     row_bytes: float = 8.0  # logits and probabilities
@@ -58,7 +59,13 @@ class TrtllmAccounting(Accounting):
         return Profile(tokens, min(self.sequences(served), tokens))
 
     def losses(self, served: Served) -> Iterator[Loss]:
-        """What is known of drafters that are models."""
+        """What is known of drafters that are models, and of windows."""
+        if any(group.window is not None for group in served.setup.target.kv_groups):
+            yield Loss(
+                "NVIDIA/TensorRT-LLM#5722",
+                "sliding layers keep the whole context unless kv_cache_config.max_attention_window "
+                "names their windows, as is counted here",
+            )
         if served.way == "model":
             yield Loss(
                 "NVIDIA/TensorRT-LLM#9279",
