@@ -13,8 +13,8 @@ from typing import Literal
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habits:
     """Habits from version `since` on. `set_*` and `off` complete a sentence that begins with a
-    verb; they may name %(k)d, %(nodes)d (k + 1), %(n)d and %(past)d (n + 1). `ways` are the engine's words for ways
-    to draft, in lower case, and ours.
+    verb; they may name %(k)d, %(nodes)d (k + 1), %(n)d and %(past)d (n + 1). `ways` are the
+    engine's words for ways to draft, in lower case, and ours.
 
     `running_cap` is how many requests run together where nobody says; `draft_tp` what it takes of
     a drafter's tp; `graphs_in` what the width of its CUDA graphs counts; `schedule_price` what a

@@ -10,9 +10,9 @@ import specplan
 from specplan.domain.deployment import TreeShape
 from specplan.errors import Refused, SpecplanError, UsageError
 from specplan.physics.choose import scan_batches
-from specplan.physics.memory import memory_bill
 from specplan.physics.round import seen_by
 from specplan.physics.survival import survival, tokens_of
+from specplan.questions.bills import bill_of
 
 HEAD = {"target": "llama-3.1-8b", "draft": "eagle3", "hardware": "h100-sxm", "acceptance": 0.7}
 MODEL = {**HEAD, "target": "llama-3-8b", "draft": "llama-3.2-1b", "acceptance": 0.4}
@@ -57,7 +57,7 @@ def gains(axes) -> tuple[tuple[int, ...], list[list[float]]]:
     """Speedups over every batch that fits, as the gate scans them."""
     scene = specplan.scenario(**axes)
     setup = seen_by(scene.setups[0], scene.acceptance[0], scene.context[0])
-    largest = int(memory_bill(setup, scene.context[0]).largest)
+    largest = bill_of(setup, scene.context[0]).largest_batch
     k = tuple(range(17))
     tokens = tokens_of(scene.acceptance[0], k, scene.context[0])
     rows: list[list[float]] = []
@@ -146,7 +146,7 @@ def test_a_tail_of_no_drafts_is_priced():
     last = len(rows)
     assert f"k = 1 in place of 0 (1-{last:,}: 1) loses up to {100 * worst:.1f} %" in notes
     scene = specplan.scenario(**{**axes, "engine": "vllm@0.26"})
-    plain = int(memory_bill(scene.setups[0], 512).largest_plain)
+    plain = bill_of(scene.setups[0], 512).largest_batch_plain
     assert f"{last:,} sequences fit, {plain:,} without it" in notes
     assert "k = 0 is not free" in notes
     assert "8 requests fell from 232 to 24-157 tok/s" in notes
