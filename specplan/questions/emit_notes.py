@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from specplan.domain.deployment import OneK, Step, Written
 from specplan.domain.hub import other_names
 from specplan.domain.scenario import Scenario, Setup
-from specplan.physics.memory import memory_bill
 from specplan.questions.beyond import beyond_tokens
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import percent
 from specplan.questions.emit_k import Chosen, asked_plain, joined, losses_of, never_off
 from specplan.visible import visible
@@ -79,7 +79,8 @@ def _of_zeros(
             f": less than the {percent(written.off_cost)} and more that k = 0 was seen to cost"
         )
     yield instead
-    bill = memory_bill(setup, max(scenario.context) + scenario.growth)
+    end = max(scenario.context) + scenario.growth
+    bill = bill_at(setup, end, usual_k(setup, scenario.k))
     yield (
         f"where k = 0 the drafter stays in memory: {float(bill.largest):,.0f} sequences fit, "
         f"{float(bill.largest_plain):,.0f} without it"
