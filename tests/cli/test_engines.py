@@ -237,7 +237,7 @@ def test_all_keys_that_one_mapping_lacks_are_named_at_once(capsys):
 
 
 def test_the_card_that_the_readme_shows(capsys):
-    (text,) = re.findall(r"```yaml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    steps, text = re.findall(r"```yaml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     path = put(text, "vllm-at-home")
     assert answered(capsys, ["check", path]).out == "1 card: nothing found\n"
     assert "l4 (measured)\ngemm bf16" in answered(capsys, ["engines", "show", path]).out
@@ -248,6 +248,18 @@ def test_the_card_that_the_readme_shows(capsys):
     assert "assumed" not in said.err
     elsewhere = answered(capsys, ["h100" if word == "l4" else word for word in words])
     assert "efficiency assumed, not measured: vllm-at-home on h100-sxm" in elsewhere.err
+    card = """\
+schema: engine/1
+name: curve
+title: A curve
+says: a measured curve
+kind: calibrated
+sources: [{of: [steps], kind: measured, cite: our server}]
+"""
+    asked = ["best-k", *words[3:], "-b", "8", "-e", put(card + steps, "curve")]
+    said = answered(capsys, asked)
+    assert said.code == 0, said.err
+    assert "plain 12.7 ms" in said.out
 
 
 def test_the_readme_names_every_key():
