@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from specplan.domain.accounting import Limits
 from specplan.domain.answer import Facts, Lines, Rows, View
 from specplan.domain.scenario import Scenario, Serving, Setup
-from specplan.physics.memory import USABLE_FRACTION
+from specplan.physics.memory import USABLE_FRACTION, memory_bill
 from specplan.questions.arms import Arms
 from specplan.questions.bills import MemoryBill, fitting_tp
 from specplan.questions.common import acceptance_words, dtype_words, percent, tokens_words
@@ -116,6 +116,13 @@ def _facts(bill: MemoryBill, setup: Setup) -> Iterator[tuple[str, str]]:
     yield "sequences with", f"{bill.largest_batch:,}"
     lost = f"{bill.sequences_lost:,} ({percent(bill.sequences_lost / plain)})" if plain else ""
     yield "lost", lost or "none fits"
+    if pool:
+        ideal = memory_bill(setup, bill.context)
+        yield (
+            "by -e roofline",
+            f"{float(ideal.largest_plain):,.0f} -> {float(ideal.largest):,.0f}: weights and caches "
+            f"alone, in {USABLE_FRACTION:.0%}".replace("%", " %"),
+        )
 
 
 def _arm_facts(
