@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,21 +9,20 @@ from typing import TYPE_CHECKING
 from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
 from specplan.cli.figures import Figures
-from specplan.cli.grammar import LARGEST_K
 from specplan.cli.mixes import flag_of
 from specplan.cli.planned import planned
 from specplan.cli.ran import counted_in, k_said
+from specplan.cli.tiers import tiers
 from specplan.cli.told import k_of, way_of
 from specplan.domain.acceptance import Acceptance, Alpha, Conditional, Unconditional
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Capture
 from specplan.domain.habits import Habits
 from specplan.domain.heads import WAYS
-from specplan.domain.observed import LOOKUPS, Kept, Load, Observed, Pace, Tier
+from specplan.domain.observed import LOOKUPS, Kept, Load, Observed, Pace
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where, placed
 from specplan.physics.survival import survival, tokens_of
-from specplan.visible import visible
 
 if TYPE_CHECKING:
     from specplan.cli.diagnosed import Asked
@@ -204,26 +201,6 @@ def _planned(asked: Asked, point: Point, context: float) -> Kept | None:
     if len(models) != 1 or models[0] is UNKNOWN:
         return None
     return kept_of(models[0], point.k, context)
-
-
-def tiers(text: str) -> tuple[Tier, ...]:
-    """A schedule of k by batch: [[1,4,2],[5,512,0]], or 1-4:2,5-512:0."""
-    if not text:
-        return ()
-    wrong = UsageError(
-        f"'{visible(text, 60)}' is no schedule",
-        where=Where("--schedule"),
-        expected="[[1,4,2],[5,512,0]] or 1-4:2,5-512:0",
-    )
-    plain = re.findall(r"(\d{1,9})-(\d{1,9}):(\d{1,3})", text)
-    try:
-        rows = [tuple(map(int, row)) for row in plain] if plain else json.loads(text)
-        found = tuple(Tier(int(first), int(last), int(k)) for first, last, k in rows)
-    except (ValueError, TypeError):
-        raise wrong from None
-    if any(not 1 <= tier.first <= tier.last or not 0 <= tier.k <= LARGEST_K for tier in found):
-        raise wrong
-    return found
 
 
 def _way(asked: Asked, point: Point) -> str:
