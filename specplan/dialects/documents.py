@@ -17,9 +17,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Exposition:
-    """One scrape of a /metrics page, `_created` series left out."""
+    """One scrape of a /metrics page, `_created` series left out.
+
+    `odd` names the counters whose value is no count: NaN, infinite or negative.
+    """
 
     samples: tuple[Sample, ...]
+    odd: tuple[str, ...] = ()
 
     def named(self, name: str) -> list[Sample]:
         """The samples of that name, whether a colon in it is written as `:` or as `_`."""

@@ -6,12 +6,13 @@ times at which counters were made. A scrape ends where one of its series comes a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from specplan.dialects.documents import Exposition, Sample
-from specplan.dialects.figures import number
+from specplan.dialects.figures import count
 
 PREFIXES: Final = ("vllm", "sglang", "trtllm", "llamacpp")
 
@@ -61,11 +62,18 @@ class Scrapes:
 
     def end(self) -> Iterator[tuple[Exposition, int]]:
         """The scrape read so far."""
-        samples = tuple(_samples("".join(self._lines.values())))
+        found = tuple(_samples("".join(self._lines.values())))
+        samples = tuple(one for one in found if math.isfinite(one.value))
+        odd = {one.name for one in found if _is_counter(one.name) and count(one.value) is None}
         place, self._place = self._place, 0
         self._lines = {}
         if samples:
-            yield Exposition(samples), place
+            yield Exposition(samples, tuple(sorted(odd))), place
+
+
+def _is_counter(name: str) -> bool:
+    """Whether a name is a counter's; NaN elsewhere is what a summary of nothing prints."""
+    return name.endswith("_total")
 
 
 def _samples(text: str) -> Iterator[Sample]:
@@ -84,6 +92,4 @@ def _samples(text: str) -> Iterator[Sample]:
         return
     for family in families:
         for sample in family.samples:
-            value = number(sample.value)
-            if value is not None:  # NaN is what a summary of nothing prints
-                yield Sample(sample.name, dict(sample.labels), value)
+            yield Sample(sample.name, dict(sample.labels), float(sample.value))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from specplan.dialects import formats, scrapes
+from specplan.dialects.documents import Exposition
 from specplan.dialects.json_ import NoJsonError, parsed, series
 from specplan.dialects.lines import MAX_JSON, MAX_LINE, Blocks, starts_json
 from specplan.dialects.offers import Offers
@@ -25,6 +26,7 @@ from specplan.dialects.unpacking import Bytes, Moved
 from specplan.domain.capture import Found, Noted, Origin, Span
 from specplan.errors import InputError
 from specplan.opening import place
+from specplan.visible import visible
 
 OURS: Final = "specplan.acceptance/1"
 """The schema of our own answers, which stand for what they were made from."""
@@ -184,6 +186,8 @@ class Stream:
     ) -> Iterator[tuple[str, Found]]:
         reader = next((one for one in self._document_readers if one.claims(document)), None)
         if reader:
+            if isinstance(document, Exposition) and document.odd:
+                yield reader.format, Noted(warning=_odd(document.odd), line=number)
             for found in reader.read(document, number):
                 yield reader.format, found
         elif isinstance(document, dict) and document.get("schema") == OURS:
@@ -224,6 +228,11 @@ def _complete(line: bytes) -> bool:
         return isinstance(parsed(_decoded(line)), dict | list)
     except NoJsonError:
         return False
+
+
+def _odd(names: tuple[str, ...]) -> str:
+    """What is said of counters whose value is no count."""
+    return f"left out, being NaN, infinite or negative: {visible(', '.join(names), 300)}"
 
 
 def _decoded(line: bytes) -> str:

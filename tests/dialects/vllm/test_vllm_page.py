@@ -103,3 +103,15 @@ def test_v0_counters_that_add_up_totals_are_not_used() -> None:
     assert (found.span.efficiency, found.span.drafts) == (pytest.approx(2149 / 3310), None)
     assert "counter-overcount" in found.traps
     assert "efficiency is 0.6492" in found.warnings[0]
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-1500"])
+def test_a_counter_that_is_no_count_is_named(value: str) -> None:
+    name = "vllm:spec_decode_num_accepted_tokens_total"
+    found = Read(page(EARLY).replace(" 1700.0", f" {value}"))
+    assert found.span.accepted is None
+    assert found.warnings == [f"left out, being NaN, infinite or negative: {name}"]
+
+
+def test_a_gauge_of_nothing_is_no_odd_counter() -> None:
+    assert not Read(page(EARLY) + "vllm:gpu_share NaN\n").warnings
