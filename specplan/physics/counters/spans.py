@@ -11,6 +11,7 @@ from specplan.domain.capture import Span
 
 _LARGEST = 1e18  # no counter of an engine is beyond
 _SLACK = 1e-6
+_LEAST_PLACES = 2  # behind the point: with fewer a figure may be exact
 _ROUNDED = 0.003  # share that rounds worked out from a mean of two decimals may be off
 TAU_ROUNDING = 0.01
 _RATE_ROUNDING = 0.001  # share of the rounds that per-position counts made of rates may be off
@@ -194,8 +195,15 @@ def _stated(span: Span, counts: Counts) -> Iterator[str]:
         ours = computed.get(name)
         if ours is None or not math.isfinite(value):
             continue
-        if abs(value - ours) > half * (1 + _SLACK) + _SLACK * max(1.0, abs(ours)):
+        off = abs(value - ours) > half * (1 + _SLACK) + _SLACK * max(1.0, abs(ours))
+        if off and not _rounds_to(ours, value):
             yield f"{_CALLED.get(name, name)} is stated as {value:g}, its counts give {ours:.4g}"
+
+
+def _rounds_to(ours: float, value: float) -> bool:
+    """Whether a figure is ours with two places or more, as whoever kept the file wrote it down."""
+    places = len(f"{value:.12g}".partition(".")[2])
+    return places >= _LEAST_PLACES and math.isclose(round(ours, places), value, rel_tol=1e-9)
 
 
 def _beyond(span: Span, counts: Counts, k: int | None) -> str:

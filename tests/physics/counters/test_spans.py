@@ -115,3 +115,20 @@ def test_a_round_of_k_drafts_makes_k_and_one_tokens_at_most():
     assert judged(Span(tau=4.3), 3)[0] is None  # as the user says
     assert judged(Span(drafts=10, accepted=40, k=3), None)[0] is None
     assert said(tau=4.0, k=3)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.467, []),
+        (46.7 / 100, []),
+        (0.4667, []),
+        (0.47, []),
+        (0.5, ["the acceptance rate is stated as 0.5, its counts give 0.4667"]),
+        (0.468, ["the acceptance rate is stated as 0.468, its counts give 0.4667"]),
+    ],
+)
+def test_a_figure_that_somebody_rounded_is_no_contradiction(value, words):
+    counts = {"drafts": 10_000, "drafted": 30_000, "accepted": 14_000}
+    _, found = said(**counts, stated=(("rate", value, 1e-6),))
+    assert found == words
