@@ -117,7 +117,7 @@ def _acceptance(value: BestK) -> str:
             f"(alpha {alpha_words(choice.break_even_alpha)})"
         )
     span = f"{alpha_words(value.alpha_low)}-{alpha_words(value.alpha_high)}"
-    return f"{lost}; k={choice.k} best for alpha {span}"
+    return f"{lost}; k={choice.k} at alpha {span}"
 
 
 def _other_acceptance(choice: Choice) -> str:

@@ -435,3 +435,20 @@ def test_nothing_but_what_cannot_be_is_refused(capsys):
     assert said.code == 2
     assert one_line(said).startswith("bench.txt: contradicts itself: ")
     assert asked(capsys, "bench.txt", "-k", "5").code == 0
+
+
+def test_drafts_of_several_lengths_stay_within_80_columns(capsys):
+    Path("short.log").write_text(
+        "draft acceptance = 0.64479 (  167 accepted /   259 generated), mean len =  2.92\n"
+    )
+    lines = asked(capsys, "short.log").out.splitlines()
+    assert any("solved at the mean draft length" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("alpha", ["0.7", "0.95"])
+def test_the_best_k_stays_within_80_columns(capsys, alpha):
+    of = ("-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm", "-b", "16")
+    lines = answered(capsys, ["best-k", *of, "-a", alpha]).out.splitlines()
+    assert any("loses below" in line and "at alpha" in line for line in lines)
+    assert max(map(len, lines)) <= 80

@@ -164,7 +164,7 @@ def _alpha(
         return Estimate(alpha, min(low, alpha), max(high, alpha)), said, effect
     least, most = min(bounds[0], alpha), max(bounds[1], alpha)
     said = (
-        "solved from tokens per round at the mean draft length; whatever the lengths were, "
+        "solved at the mean draft length; whatever the lengths were, "
         f"rejections leave {least:.3f} to {most:.3f}"
     )
     inside = Estimate(alpha, max(least - (alpha - low), 0.0), min(most + (high - alpha), 1.0))
