@@ -107,8 +107,9 @@ class Stream:
     def nothing(self) -> InputError:
         """The error of whoever needs something where nothing was recognised."""
         engines = "vLLM, SGLang, TensorRT-LLM, llama.cpp, AIPerf or guidellm"
+        cut = ", which end in the middle of a gzip stream" if self.ended_early else ""
         return InputError(
-            f"nothing recognised in {self.lines:,} line{'s' if self.lines != 1 else ''}",
+            f"nothing recognised in {self.lines:,} line{'s' if self.lines != 1 else ''}{cut}",
             where=place(self._sources[0].path),
             expected=f"a log, /metrics page or result of {engines}",
             hint=f"looked for {', '.join(self.looked_for())}",

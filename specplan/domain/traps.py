@@ -23,7 +23,8 @@ TRAPS: dict[str, str] = {
     "counter-overcount": "this version adds its running total again and again: its counters are "
     "of no use",
     "prefill-token": "the length counts the token that the prompt's own pass made",
-    "no-drafts-count": "the number of rounds is not printed: it was worked out from other figures",
+    "no-drafts-count": "the number of rounds is not printed: it was worked out from other "
+    "figures where these tell it",
     "ignored-drafts": "drafts that were thrown away before verification count as drafted, or not, "
     "by version",
     "rank-copies": "ranks print copies of one rank's counters: one was counted",

@@ -452,3 +452,8 @@ def test_the_best_k_stays_within_80_columns(capsys, alpha):
     lines = answered(capsys, ["best-k", *of, "-a", alpha]).out.splitlines()
     assert any("loses below" in line and "at alpha" in line for line in lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_a_cut_stream_that_tells_nothing_is_named(capsys):
+    Path("cut.gz").write_bytes((FIXTURES / "vllm.log.gz").read_bytes()[:100])
+    assert "which end in the middle of a gzip stream" in one_line(asked(capsys, "cut.gz"))

@@ -63,6 +63,7 @@ class Iterations:
                 "drafts": "numRequestsWithDraftTokens over iterations with draft tokens",
                 "tokens_per_round": "1 + numAcceptedTokens / numRequestsWithDraftTokens",
                 "acceptance_rate": "numAcceptedTokens / numDraftTokens",
+                "step_s": "iterLatencyMS less the drafter's, of iterations without prompts",
             },
         )
 
