@@ -3,13 +3,15 @@
 Where a point was measured its own time stands (the geometric mean of several), whether or not the
 fit could use it: a cliff of the engine looks no different from a slip of the clock. Elsewhere the
 form gives the shape, and what it misses of the measured times is carried over by
-`specplan.physics.kriging`, from the context that is nearest.
+`specplan.physics.kriging`, from the context that is nearest. A time that the fit could not use is
+carried too where no pass that does less takes longer and none that does more is shorter: kernels
+step so where rows begin another tile, while most slips of the clock stick out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +23,7 @@ from specplan.physics.step_form import Points
 from specplan.physics.tokens import FloatArray
 
 MEASURED, BETWEEN, BEYOND = "measured", "between", "beyond"
+SLACK_SIGMAS = 2.0  # that passes of more rows may seem faster
 
 Flags = npt.NDArray[np.bool_]
 Seconds = Callable[[FloatArray, Points], FloatArray]
@@ -72,11 +75,32 @@ class Fitted:
         return {key: float(np.mean(found)) for key, found in (others | kept).items()}
 
     @cached_property
+    def cliffs(self) -> Flags:
+        """Which figures (P,) the fit left out and yet lie between those kept of the same context:
+        their passes, drafting taken off by the form, take no less than any of at most as many
+        sequences and rows, and no more than any of at least as many, each within the noise.
+        """
+        points, kept = self.points, self.found.kept
+        alone = replace(points, k=np.zeros_like(points.k))
+        pass_s = self.measured - self.form_s(points) + self.form_s(alone)
+        rows, slack = points.batch * points.width, 1 + SLACK_SIGMAS * self.found.noise
+        found = np.zeros_like(kept)
+        for at in np.flatnonzero(~kept).tolist():
+            alike = kept & (points.context == points.context[at])
+            less = alike & (points.batch <= points.batch[at]) & (rows <= rows[at])
+            more = alike & (points.batch >= points.batch[at]) & (rows >= rows[at])
+            if less.any() and more.any():
+                above = pass_s[less].max() <= pass_s[at] * slack
+                found[at] = above and pass_s[at] <= pass_s[more].min() * slack
+        return found
+
+    @cached_property
     def _surfaces(self) -> dict[float, Carried]:
-        """What carries over at each context where figures were kept."""
+        """What carries over at each context where figures tell."""
         found = {}
-        for context in np.unique(self.points.context[self.found.kept]).tolist():
-            here = np.flatnonzero(self.found.kept & (self.points.context == context))
+        carried = self.found.kept | self.cliffs
+        for context in np.unique(self.points.context[carried]).tolist():
+            here = np.flatnonzero(carried & (self.points.context == context))
             places = _places(self.points).some(here)
             found[context] = Carried.of(places, self.found.residual[here])
         return found

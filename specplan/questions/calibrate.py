@@ -140,7 +140,8 @@ def _wrong(times: StepTimes, fitted: Fitted) -> Iterator[Wrong]:
         measured_s = float(fitted.measured[at])
         expected_s = float(measured_s * np.exp(-found.residual[at]))
         batch, k = float(points.batch[at]), int(points.k[at])
-        yield Wrong(str(times.where[at]), batch, k, measured_s, expected_s)
+        cliff = bool(fitted.cliffs[at])
+        yield Wrong(str(times.where[at]), batch, k, measured_s, expected_s, cliff)
 
 
 def _assumed(times: StepTimes, fitted: Fitted, value: Calibrated, asked: Asked) -> Iterator[str]:
@@ -176,13 +177,16 @@ def _beyond(value: Calibrated) -> Iterator[str]:
             yield f"k = {choice.k} at batch {choice.batch:g} lies beyond what was measured"
 
 
+_FOLLOWED = ", and as a cliff by passes of about as many rows"
+
+
 def _notes(runs: Runs, value: Calibrated) -> Iterator[str]:
     for wrong in value.outliers:
         yield (
             f"{wrong.where}: batch {wrong.batch:g}, k = {wrong.k} takes "
             f"{view.seconds(wrong.measured_s)} where the others say "
             f"{view.seconds(wrong.expected_s)}: left out of the fit, and taken as it is at its own "
-            "place; measure it again"
+            f"place{_FOLLOWED if wrong.cliff else ''}; measure it again"
         )
     if runs.skipped:
         yield f"{runs.skipped} rows of kernels hold no step and were skipped"

@@ -61,13 +61,16 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """A figure that the others contradict: left out of the fit, it stands at its own place."""
+    """A figure that the others contradict: left out of the fit, it stands at its own place; as a
+    `cliff` of the engine's, which it may be, passes of about as many rows follow it too.
+    """
 
     where: str
     batch: float
     k: int
     measured_s: float
     expected_s: float
+    cliff: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from steptimes import DENSE, table
+from steptimes import DENSE, Law, table
 
 from specplan.physics.between import BETWEEN, BEYOND, MEASURED, Fitted
 from specplan.physics.leastsq import fit
@@ -34,6 +34,32 @@ def test_a_measured_time_stands_even_where_the_fit_left_it_out():
     assert said.time_s[0] == pytest.approx(2 * time_s, rel=1e-12)
     assert said.time_s[1] == pytest.approx(DENSE.step_s(batch, 3), rel=0.03)
     assert said.how == (MEASURED, BETWEEN)
+
+
+TILED = Law(floor=1.5, sequence=0, row=0.07, blend=1, round=0.8, draft=0.2, pad=64)
+"""Passes of 65 rows take far longer than of 64: 10.5 ms and 6."""
+
+
+def test_a_cliff_that_the_fit_left_out_is_where_as_many_rows_are():
+    rows = table(TILED, batches=[2**i for i in range(9)])
+    fits = fitted(rows)
+    cliff = rows.index((16, 5, TILED.step_s(16, 5)))
+    assert not fits.found.kept[cliff]
+    assert fits.cliffs[cliff]
+    said = at(fits, (32, 2048, 2), (16, 2048, 3))
+    assert said.time_s[0] == pytest.approx(TILED.step_s(32, 2), rel=0.1)
+    assert said.time_s[1] == pytest.approx(TILED.step_s(16, 3), rel=0.1)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_slip_that_sticks_out_of_its_neighbours_is_no_cliff(factor):
+    rows = table(DENSE)
+    batch, k, time_s = rows[7]
+    rows[7] = (batch, k, factor * time_s)
+    fits = fitted(rows)
+    assert not fits.found.kept[7]
+    assert not fits.cliffs.any()
+    assert at(fits, (batch, 2048, 3)).time_s == pytest.approx(DENSE.step_s(batch, 3), rel=0.03)
 
 
 def test_repeats_are_their_geometric_mean_and_a_wrong_one_is_none():

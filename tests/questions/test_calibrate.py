@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from steptimes import BATCHES, DENSE, LAWS, noisy, table, written
+from steptimes import BATCHES, DENSE, LAWS, Law, noisy, table, written
 
 import specplan
 from specplan.domain.acceptance import Lengths, Unconditional
@@ -65,9 +65,21 @@ def test_a_planted_outlier_is_named_and_changes_no_choice():
     answer = specplan.calibrate(written("runs.csv", rows), acceptance=CHAT, k="0,1,3,5")
     assert answer.value.best_k == clean.best_k
     (wrong,) = answer.value.outliers
-    assert (wrong.batch, wrong.k) == (batch, k)
+    assert (wrong.batch, wrong.k, wrong.cliff) == (batch, k, False)
     assert wrong.expected_s == pytest.approx(time_s, rel=0.03)
     assert any("runs.csv:9:" in note and "left out" in note for note in answer.notes)
+
+
+def test_steps_at_multiples_of_64_rows_are_met_from_k_0_1_and_5():
+    law = Law(floor=1.5, sequence=0, row=0.07, blend=1, round=0.8, draft=0.2, pad=64)
+    batches = [2**i for i in range(9)]
+    path = written("runs.csv", table(law, batches))
+    answer = specplan.calibrate(path, acceptance=CHAT, k="0:5")
+    assert max(regrets(law, answer.value.best_k, candidates=tuple(range(6)))) <= 0.02
+    assert [(wrong.batch, wrong.k, wrong.cliff) for wrong in answer.value.outliers] == [
+        (16, 5, True)
+    ]
+    assert any("as a cliff by passes of about as many rows" in note for note in answer.notes)
 
 
 def test_from_k_0_and_1_it_says_what_stays_open():
