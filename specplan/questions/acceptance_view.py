@@ -23,7 +23,8 @@ DEFINED = {
     "it were",
     "rate": "accepted / drafted: engines' acceptance rate, which is no alpha",
     "drafts": "rounds that verified a draft",
-    "effective": "the independent rounds that the interval of alpha is worth: requests differ",
+    "effective": "independent rounds that would scatter as these do, for requests differ; of "
+    "few spans the interval is wider still",
     "kept": "share of all rounds that keep the position",
 }
 _NAMED = 30  # characters of a source beside its figures

@@ -28,6 +28,7 @@ from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
 _SPEC_MARKS: Final = ("cceptance rate: ", "Committed token throughput")
 _LOAD_MARK: Final = "Avg generation throughput"
+_NEGATIVE = re.compile(r"(?:Accepted|Drafted): -[0-9]+ tokens")
 _PROCESS = re.compile(r"\((\w+ pid=[0-9]+)\)")
 _ENGINE = re.compile(rf"Engine ({WHOLE}): |({WHOLE}) Engines Aggregated: ")
 _LOAD = re.compile(
@@ -167,7 +168,10 @@ class Log:
             return
         said = parsed(line)
         if said is None:
+            unsound = _NEGATIVE.search(line)
             yield load.span(group) if load else Noted()
+            if unsound:
+                yield Noted(warning=f"left out, being below 0: {unsound[0]}", line=place)
             return
         drafts = drafts_of(said, self._k)
         self._shape = _shape(said)

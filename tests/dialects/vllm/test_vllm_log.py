@@ -292,3 +292,10 @@ def test_more_kept_than_drafted_tells_no_length() -> None:
     kept = re.search(r"Accepted: ([0-9]+)", line)[1]
     found = Read(line.replace(f"Accepted: {kept} tokens", "Accepted: 99999 tokens"))
     assert "short-drafts" not in found.traps
+
+
+def test_a_count_below_0_is_named_and_left_out() -> None:
+    bad = SPEC.format(pid=1).replace("Accepted: 1700", "Accepted: -1400")
+    found = Read(load() + SPEC.format(pid=1) + bad)
+    assert len([span for span in found.spans if span.drafts]) == 1
+    assert any("left out, being below 0: Accepted: -1400 tokens" in said for said in found.warnings)
