@@ -149,7 +149,7 @@ class Settings:
         typer.Option(
             "--graphs-up-to",
             metavar="N",
-            help="Width of the CUDA graphs, as the engine counts it.",
+            help="Width of the CUDA graphs, as the engine counts it; 0 if it has none.",
             parser=whole("--graphs-up-to"),
         ),
     ] = None

@@ -13,6 +13,7 @@ from specplan.catalogue.store import Catalogue
 from specplan.cli.captures import Held, Moved
 from specplan.cli.figures import FIGURES, Figures
 from specplan.cli.mixes import flag_of
+from specplan.cli.paces import unseen
 from specplan.cli.planned import Given, PlanRead, planned
 from specplan.cli.ran import (
     Served,
@@ -148,6 +149,8 @@ def _looked_at(
     """What was seen, at the point of the scenario if there is one, and notes on that."""
     seen = observed(asked, point, figures, None)
     scenario, notes = _predictable(asked, seen, catalogue, k_max)
+    typed = seen.batch if "batch" in asked.flags else None
+    notes += unseen(asked.capture, figures, typed)
     return (observed(asked, point, figures, scenario) if scenario else seen), scenario, notes
 
 

@@ -10,8 +10,6 @@ from specplan.domain.capture import Capture
 from specplan.domain.scenario import Input
 from specplan.visible import visible
 
-UNLIKE = 1.25  # of one batch over another, from which two runs are not of one load
-
 
 @dataclass(frozen=True, slots=True)
 class Runs:
@@ -46,17 +44,8 @@ class Runs:
     def notes(self) -> Iterator[str]:
         """What is to be said of two runs that are held against each other."""
         now, plain = self.now, self.plain
-        if now is None or plain is None:
-            return
-        yield f"{visible(plain.source, 60)} has no drafts: it is the run without speculation"
-        if now.batch is None or plain.batch is None:
-            return
-        batches = sorted((now.batch.mean, plain.batch.mean))
-        if batches[1] > UNLIKE * batches[0]:
-            yield (
-                f"{now.batch.mean:.3g} requests ran with speculation, {plain.batch.mean:.3g} "
-                "without: part of the difference is the load's"
-            )
+        if now is not None and plain is not None:
+            yield f"{visible(plain.source, 60)} has no drafts: it is the run without speculation"
 
 
 def runs_of(captures: Sequence[Held]) -> Runs:

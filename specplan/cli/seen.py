@@ -10,6 +10,7 @@ from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
 from specplan.cli.figures import Figures
 from specplan.cli.mixes import flag_of
+from specplan.cli.paces import runs_seen
 from specplan.cli.planned import planned
 from specplan.cli.ran import counted_in, k_said
 from specplan.cli.tiers import tiers
@@ -19,7 +20,7 @@ from specplan.domain.answer import Scalar
 from specplan.domain.capture import Capture
 from specplan.domain.habits import Habits
 from specplan.domain.heads import WAYS
-from specplan.domain.observed import LOOKUPS, Kept, Load, Observed, Pace
+from specplan.domain.observed import LOOKUPS, Kept, Observed
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError, Where, placed
 from specplan.physics.survival import survival, tokens_of
@@ -48,9 +49,10 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     setup = scenario.setups[0] if scenario else None
     model = scenario.acceptance[0] if scenario else point.model
     context = _context(asked, scenario)
-    seen_batch = capture.batch if capture and "batch" not in asked.flags else None
-    batch = seen_batch.mean if seen_batch else _said(asked, "batch", grammar.batches)
-    graphs = figures.graphs_up_to or _graphs(told)
+    typed = _said(asked, "batch", grammar.batches) if _not_seen(asked) else None
+    run = runs_seen(capture, asked.plain, figures, typed)
+    seen_batch = capture.batch if capture and typed is None else None
+    graphs = _graphs(told) if figures.graphs_up_to is None else figures.graphs_up_to
     tree = _tree(figures, told, point.k)
     return Observed(
         engine=point.engine,
@@ -59,15 +61,18 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         k=point.k,
         kept=_kept(asked, point, model, context or 0.0),
         before=_before(asked, figures, point),
-        batch=batch,
+        batch=run.batch,
         planned=_planned(asked, point, context or 0.0),
         batch_low=seen_batch.low if seen_batch else None,
         batch_high=seen_batch.high if seen_batch else None,
-        loads=_loads(capture) if seen_batch and not given(figures) else (),
+        loads=run.loads,
+        plain_batch=run.plain_batch,
+        plain_loads=run.plain_loads,
+        both=run.both,
         waiting=capture.waiting.mean if capture and capture.waiting else None,
         context=context,
-        spec=_pace(capture, figures),
-        plain=_plain_pace(asked.plain, figures),
+        spec=run.spec,
+        plain=run.plain,
         plain_eager=figures.plain_eager,
         speedup=figures.seen_speedup,
         topk=tree[0],
@@ -87,6 +92,11 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
     )
 
 
+def _not_seen(asked: Asked) -> bool:
+    """Whether the batch is what somebody says, not what a capture does."""
+    return "batch" in asked.flags or asked.capture is None or asked.capture.batch is None
+
+
 def _context(asked: Asked, scenario: Scenario | None) -> float | None:
     """Tokens of a sequence at its longest, if anybody said how long they are."""
     context = _said(asked, "context", grammar.contexts)
@@ -99,42 +109,6 @@ def _modules(setup: Setup | None) -> int | None:
     """Modules of an MTP drafter, by its card."""
     drafts = setup.draft.model.drafts if setup and setup.draft.model else None
     return drafts.modules if drafts and drafts.kind == "mtp" else None
-
-
-def given(figures: Figures) -> bool:
-    """Whether flags say how fast the run with speculation was."""
-    return figures.seen_tokens_per_s is not None or figures.seen_tpot is not None
-
-
-def _loads(capture: Capture | None) -> tuple[Load, ...]:
-    """Each range of batches that the capture tells apart."""
-    loads = capture.loads if capture else ()
-    return tuple(Load(one.batch, one.tokens_per_round, one.tokens_per_s) for one in loads)
-
-
-def _pace(capture: Capture | None, figures: Figures) -> Pace:
-    """The run with speculation."""
-    told = capture.told if capture else {}
-    rate = capture.tokens_per_s.mean if capture and capture.tokens_per_s else None
-    typed = given(figures)
-    return Pace(
-        tokens_per_s=figures.seen_tokens_per_s if typed else rate,
-        tpot_s=figures.seen_tpot if typed else _seconds(told, "mean_tpot_ms"),
-        itl_s=figures.seen_itl or _seconds(told, "mean_itl_ms"),
-        ttft_s=figures.seen_ttft or _seconds(told, "mean_ttft_ms"),
-    )
-
-
-def _plain_pace(capture: Capture | None, figures: Figures) -> Pace:
-    """The run without: flags above the capture."""
-    told = capture.told if capture else {}
-    rate = capture.tokens_per_s.mean if capture and capture.tokens_per_s else None
-    typed = figures.plain_tokens_per_s is not None or figures.plain_tpot is not None
-    return Pace(
-        tokens_per_s=figures.plain_tokens_per_s if typed else rate,
-        tpot_s=figures.plain_tpot if typed else _seconds(told, "mean_tpot_ms"),
-        ttft_s=figures.plain_ttft or _seconds(told, "mean_ttft_ms"),
-    )
 
 
 def _kept(asked: Asked, point: Point, model: Acceptance | None, context: float) -> Kept | None:
@@ -260,9 +234,3 @@ def _tree(
 def _graphs(told: Mapping[str, Scalar]) -> int | None:
     """The width of CUDA graphs, 0 where they are off."""
     return 0 if told.get("eager") is True else _int(told, "graphs_up_to")
-
-
-def _seconds(told: Mapping[str, Scalar], name: str) -> float | None:
-    """A time that readers tell in milliseconds."""
-    value = told.get(name)
-    return value / 1e3 if isinstance(value, int | float) and value > 0 else None

@@ -104,7 +104,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtLoad:
-    """What was seen while `batch_low` to `batch_high` requests were running, `batch` on average."""
+    """What was seen while `batch_low` to `batch_high` requests were running, `batch` on average. Of
+    a run without drafts `rounds` are its tokens, up to a factor: each step is a round of one.
+    """
 
     batch_low: float
     batch_high: float

@@ -9,16 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from specplan.domain.matched import Both, Load, alike
+
 LOOKUPS = frozenset({"ngram", "suffix", "lookahead"})
 """Ways to draft that find text again and have no model that could be broken."""
-
-
-class Load(NamedTuple):
-    """What was seen around one batch: tokens a round and tokens a second, None where unknown."""
-
-    batch: float
-    tau: float
-    tokens_per_s: float | None
 
 
 class Tier(NamedTuple):
@@ -73,7 +67,8 @@ class Observed:
     `topk` above 1 makes a tree of `draft_tokens` verified tokens, the root counted; `graphs` are
     rows or sequences, as the engine counts them, `graph_rows` the rows where that is known;
     `speedup` is one that was measured, where its two runs are not given. `before` is what an
-    earlier capture kept, `planned` what the plan expects.
+    earlier capture kept, `planned` what the plan expects. `loads` and `plain_loads` are those of
+    each run, `both` those that both had: if there are any, batch and paces are means of them.
     """
 
     engine: str
@@ -87,6 +82,9 @@ class Observed:
     batch_low: float | None = None
     batch_high: float | None = None
     loads: tuple[Load, ...] = ()
+    plain_batch: float | None = None
+    plain_loads: tuple[Load, ...] = ()
+    both: tuple[Both, ...] = ()
     waiting: float | None = None
     context: float | None = None
     spec: Pace = field(default_factory=Pace)
@@ -128,19 +126,49 @@ class Observed:
     @property
     def plain_rate(self) -> float | None:
         """The same without."""
-        return _rate(self.plain, self.batch)
+        return _rate(self.plain, self.plain_batch or self.batch)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the run without was at no load of the one with, as far as both say theirs."""
+        if self.both or not self.plain_batch or not self.batch:
+            return False
+        return bool(self.loads and self.plain_loads) or not alike(self.batch, self.plain_batch)
+
+    @property
+    def apart(self) -> bool:
+        """Whether both were timed, at loads of which none is common."""
+        timed = (self.spec.tokens_per_s or self.spec.tpot_s) and self.plain_rate
+        return bool(timed) and self.elsewhere and self.speedup is None
+
+    @property
+    def lone(self) -> tuple[float, ...]:
+        """The batches that only one of the two runs had, where they had others in common."""
+        if not self.both:
+            return ()
+        shared = {batch for one in self.both for batch in (one.batch, one.plain_batch)}
+        return tuple(
+            sorted(
+                load.batch
+                for load in (*self.loads, *self.plain_loads)
+                if load.batch not in shared and load.tokens_per_s
+            )
+        )
 
     @property
     def measured(self) -> float | None:
-        """The measured speedup: told, or of the two runs."""
+        """The measured speedup: told, or of the two runs; of runs at other loads that of a
+        token's time, if both state it, and none of their tokens a second.
+        """
         if self.speedup is not None:
             return self.speedup
         spec, plain = self.spec, self.plain
-        if spec.tokens_per_s and plain.tokens_per_s:
+        apart = self.apart
+        if spec.tokens_per_s and plain.tokens_per_s and not apart:
             return spec.tokens_per_s / plain.tokens_per_s
         if spec.tpot_s and plain.tpot_s:
             return plain.tpot_s / spec.tpot_s
-        if self.rate and self.plain_rate:
+        if self.rate and self.plain_rate and not apart:
             return self.rate / self.plain_rate
         return None
 
@@ -164,10 +192,11 @@ class Observed:
 
     @property
     def plain_step_s(self) -> float | None:
-        """A plain step as measured: B / rate."""
-        if not self.batch or not self.plain_rate:
-            return self.plain.tpot_s
-        return self.batch / self.plain_rate
+        """A plain step as measured at this load: B / rate."""
+        batch = self.plain_batch or self.batch
+        if self.elsewhere:
+            return None
+        return batch / self.plain_rate if batch and self.plain_rate else self.plain.tpot_s
 
 
 def _rate(pace: Pace, batch: float | None) -> float | None:

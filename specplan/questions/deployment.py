@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
-from specplan.domain.observed import Load, Observed
+from specplan.domain.matched import Load
+from specplan.domain.observed import Observed
 from specplan.domain.scenario import Setup
 from specplan.physics.choose import BATCH_LIMIT, TIE, Crossed, Crossing, crossings, scan_batches
 from specplan.physics.drafting import passes_of
@@ -79,18 +81,25 @@ def _at_loads(point: Point, seen: Observed, predicted: Predicted) -> Iterator[Lo
             yield load._replace(tokens_per_s=load.batch * load.tau / timing.round_s.item())
 
 
-def schedule(w: Weighed) -> tuple[tuple[Range, ...], float]:
-    """Batches from 1 to the largest that fits, in ranges in which one k loses little against the
-    best, at most the share that is told too, and never against plain decoding: 2 %, or more where
-    that takes more ranges than anybody reads.
+def schedule(w: Weighed, most: int | None = None) -> tuple[tuple[Range, ...], float]:
+    """Batches from 1 to the largest that fits, or to `most` requests if no more may run, in ranges
+    in which one k loses little against the best, at most the share that is told too, and never
+    against plain decoding: 2 %, or more where that takes more ranges than anybody reads.
     """
-    point, limit = w.point, min(int(w.bill.largest), BATCH_LIMIT)
+    point, limit = w.point, _limit(int(w.bill.largest), most, w.point.batch)
     if limit < 1:
         return (), HYSTERESIS[0]
     scanned = scan_batches(point.setup, point.context, w.k, limit)
     speedup = np.concatenate([w.tokens * gain for _, gain in scanned])
     tried = [(_ranges(speedup, w.k, lost), lost) for lost in HYSTERESIS]
     return next((one for one in tried if len(one[0]) <= MOST_RANGES), tried[-1])
+
+
+def _limit(largest: int, most: int | None, batch: float) -> int:
+    """The largest batch that is looked at: that which fits, and no more than may run, unless more
+    did.
+    """
+    return min(largest, BATCH_LIMIT, max(most, ceil(batch)) if most else BATCH_LIMIT)
 
 
 def _ranges(speedup: FloatArray, k: Sequence[int], lost: float) -> tuple[Range, ...]:
@@ -197,7 +206,7 @@ def _crossed(
     """The last batch up to which the k in use, or the tree, pays from 1 on, and the first ones
     beyond the batch in use at which it begins to lose and to pay.
     """
-    limit = min(largest, BATCH_LIMIT)
+    limit = _limit(largest, seen.max_batch, point.batch)
     if limit < 1:
         return 0, None, None
     if seen.tree:

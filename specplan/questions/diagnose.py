@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from specplan.dialects.habits import habits_of
 from specplan.domain.answer import Answer, Basis, Column, Scalar, table_of
 from specplan.domain.drafter import Drafter
+from specplan.domain.matched import Both
 from specplan.domain.observed import Observed
 from specplan.domain.scenario import Input, Scenario
 from specplan.errors import UsageError, Where
@@ -19,7 +20,7 @@ from specplan.questions.deployment import Priced, priced, schedule
 from specplan.questions.gap import Gap, RoundTimes, gap_of, round_times
 from specplan.questions.gate import Range
 from specplan.questions.weigh import Point
-from specplan.rules.counting import incomparable
+from specplan.rules.claims import incomparable
 from specplan.rules.deployed import TIE, Deployed, Symptom
 from specplan.rules.deployments import symptoms
 from specplan.rules.drafting import broken
@@ -42,11 +43,14 @@ class Diagnosis:
     """The answer, in SI. `paying` is None where nothing says so; `by` is measured, predicted,
     acceptance (a drafter that keeps nothing), or "". Where nobody knows the model's own scatter,
     `band`, `speedup_low` and `speedup_high` are of acceptance alone. Where `astray`, all that is
-    predicted is of something else than what ran. `best_adds_*` are what the last draft of the best
-    k adds to a round, in tokens and in plain steps, `next_adds_*` what one more would. `round_s` is
-    a round as seen; `gap` holds what was seen against what is predicted. The k in use, or the tree,
-    pays from batch 1 to `pays_to`; `loads` are the batches at which one k loses no more than
-    `loads_within` of the best.
+    predicted is of something else than what ran; `over_plain` is what was seen over plain decoding
+    as predicted, where that makes the verdict unknown. `best_adds_*` are what the last draft of the
+    best k adds to a round, in tokens and in plain steps, `next_adds_*` what one more would.
+    `round_s` is a round as seen; `gap` holds what was seen against what is predicted. The k in use,
+    or the tree, pays from batch 1 to `pays_to`; `loads` are the batches at which one k loses no more than
+    `loads_within` of the best. `both` are the loads that a run with and one without had in common;
+    `loads_of_one` are the batches that only one had; where none is common, they are `apart`. No
+    more than `max_batch` requests run.
     """
 
     paying: bool | None
@@ -80,9 +84,15 @@ class Diagnosis:
     predicted_tokens_per_s: float | None
     plain_tokens_per_s: float | None
     plain_tpot_s: float | None
+    plain_batch: float | None
+    both: tuple[Both, ...]
+    loads_of_one: tuple[float, ...]
+    apart: bool
     predicted_plain_tokens_per_s: float | None
+    over_plain: float | None
     round_times: RoundTimes | None
     gap: Gap | None
+    max_batch: int | None
     pays_to: int | None
     pays_from: int | None
     loads: tuple[Range, ...]
@@ -186,7 +196,7 @@ def _value(
     measured = by == "measured"
     tree = seen.tree
     adds, more = _drafts(model) if model and not tree else ((None, None), (None, None))
-    loads, within = schedule(model.weighed) if model and not tree else ((), None)
+    loads, within = schedule(model.weighed, seen.max_batch) if model and not tree else ((), None)
     levels = [symptom.level for symptom in told]
     rate = seen.rate
     return Diagnosis(
@@ -221,9 +231,15 @@ def _value(
         predicted_tokens_per_s=found.tokens_per_s if found else None,
         plain_tokens_per_s=seen.plain_rate,
         plain_tpot_s=seen.plain.tpot_s,
+        plain_batch=seen.plain_batch,
+        both=seen.both,
+        loads_of_one=seen.lone,
+        apart=seen.apart,
         predicted_plain_tokens_per_s=found.plain_tokens_per_s if found else None,
+        over_plain=d.over_plain if d.unsure else None,
         round_times=round_times(d),
         gap=gap_of(d, scenario, model.loads) if model and scenario else None,
+        max_batch=seen.max_batch,
         pays_to=found.pays_to if found else None,
         pays_from=found.pays_from if found and found.pays_to < found.batch else None,
         loads=loads,
@@ -241,6 +257,8 @@ def _paying(d: Deployed) -> tuple[bool | None, str, float | None]:
     of two things that cannot be compared.
     """
     measured = d.seen.measured
+    if measured is None and d.seen.apart:
+        return None, "", None
     if measured is not None:
         fair = not incomparable(d)
         return (measured >= 1 - TIE if fair else None), "measured", measured

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from specplan.domain.matched import alike
 from specplan.questions.common import percent, times
 from specplan.questions.memory_view import drafter_words, sequences_words
 from specplan.rules.deployed import short
@@ -22,10 +23,11 @@ def facts(value: Diagnosis) -> Iterator[Line]:
     """All of them."""
     yield from _scatter(value)
     yield from _rates(value)
+    yield from _measured(value)
     if value.round_times is not None:
         yield from _round(value.round_times)
     if value.gap is not None:
-        yield from _gap(value.gap)
+        yield from _gap(value.gap, unsure=value.over_plain is not None)
     elif value.predicted_tokens_per_s is not None and (
         value.seen_tokens_per_s is not None or value.seen_tpot_s is not None
     ):
@@ -50,10 +52,13 @@ def _scatter(value: Diagnosis) -> Iterator[Line]:
 
 def _rates(value: Diagnosis) -> Iterator[Line]:
     gap = "" if value.gap is None else f", {_off(value.gap.relative)}"
+    elsewhere = value.plain_batch and value.batch and not alike(value.batch, value.plain_batch)
     spec = value.seen_tokens_per_s, value.seen_tpot_s, value.predicted_tokens_per_s
     plain = value.plain_tokens_per_s, value.plain_tpot_s, value.predicted_plain_tokens_per_s
     for label, (seen, tpot_s, predicted), more in (("with", spec, gap), ("without", plain, "")):
         words = [f"{short(seen)} tok/s seen"] if seen is not None else []
+        if words and label == "without" and elsewhere and value.plain_batch:
+            words = [f"{words[0]} at batch {short(value.plain_batch, 3)}"]
         if seen is None and tpot_s is not None:
             words = [f"{people(tpot_s, 's')} a token seen"]
         if predicted is not None:
@@ -61,6 +66,24 @@ def _rates(value: Diagnosis) -> Iterator[Line]:
             words.append(f"{short(predicted)}{unit} predicted{more}")
         if words:
             yield label, ", ".join(words)
+
+
+def _measured(value: Diagnosis) -> Iterator[Line]:
+    """What two runs saw at each load that both had."""
+    for number, one in enumerate(value.both[:MOST_LOADS]):
+        with_it, without = short(one.tokens_per_s), short(one.plain_tokens_per_s)
+        batch, other = short(one.batch, 3), short(one.plain_batch, 3)
+        at = "" if batch == other else f" at batch {other}"
+        words = f"batch {batch}: {with_it} with, {without} without{at}, {times(one.speedup)}"
+        yield "measured" if not number else "", words
+    if len(value.both) > MOST_LOADS:
+        yield "", f"and {len(value.both) - MOST_LOADS} loads more: -f json has all"
+    if value.loads_of_one:
+        lone = [f"{batch:.3g}" for batch in value.loads_of_one[:MOST_LOADS]]
+        yield "", f"batch {', '.join(lone)}: only one of the two, left out"
+    spec_s, plain_s = value.seen_tpot_s, value.plain_tpot_s
+    if value.apart and spec_s and plain_s:
+        yield "measured", f"{people(spec_s, 's')} a token with, {people(plain_s, 's')} without"
 
 
 def _off(relative: float) -> str:
@@ -80,7 +103,7 @@ def _round(each: RoundTimes) -> Iterator[Line]:
     yield "", ", ".join(f"{people(part_s, 's')} {name}" for part_s, name in parts if part_s)
 
 
-def _gap(gap: Gap) -> Iterator[Line]:
+def _gap(gap: Gap, *, unsure: bool) -> Iterator[Line]:
     """What a round takes beyond the prediction, and what would account for it."""
     more = "more" if gap.missing_s > 0 else "less"
     words = f"{people(abs(gap.missing_s), 's')} a round {more} than predicted"
@@ -96,7 +119,7 @@ def _gap(gap: Gap) -> Iterator[Line]:
             "",
             f"a plain step took {people(abs(gap.plain_missing_s), 's')} {slower} than predicted",
         )
-    elif gap.unlike and gap.speedup_as_slow is not None:
+    elif (gap.unlike or unsure) and gap.speedup_as_slow is not None:
         yield (
             "",
             (
@@ -126,7 +149,7 @@ def _tokens(value: Diagnosis) -> Iterator[Line]:
     cost = value.break_even_tokens_per_round
     if cost is not None and not (value.by == "measured" and value.paying is None):
         yield "break-even", f"{cost:.2f} tokens a round"
-    if value.tau is not None and value.paying is None and value.speedup is None:
+    if value.tau is not None and value.paying is None and value.speedup is None and not cost:
         words = f"a round takes less than {value.tau:.2f} plain steps"
         if value.round_s is not None:
             least = people(value.round_s / value.tau, "s")
@@ -155,7 +178,10 @@ def _added(tokens: float, steps: float) -> str:
 def _loads(value: Diagnosis) -> Iterator[Line]:
     """Up to which batch the k in use pays, and which k at which, condensed."""
     if value.memory is not None and value.memory.largest_batch:
-        yield "pays", _where(value, value.memory.largest_batch)
+        most = value.memory.largest_batch
+        if value.max_batch and value.max_batch < most:
+            most = value.max_batch
+        yield "pays", _where(value, most)
     for number, some in enumerate(value.loads[:MOST_LOADS]):
         batches = f"batch {some.first_batch:,}"
         if some.last_batch != some.first_batch:
@@ -178,4 +204,6 @@ def _where(value: Diagnosis, most: int) -> str:
     where = f"up to batch {pays_to:,}" if pays_to else "not at batch 1"
     if pays_to >= most:
         where = f"at every batch that fits, 1-{most:,}"
+        if most == value.max_batch:
+            where = f"at every batch that may run, 1-{most:,}: no more requests run"
     return where + (f"; again from {value.pays_from:,} on" if value.pays_from else "")

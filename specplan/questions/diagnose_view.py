@@ -53,27 +53,51 @@ def verdict(value: Diagnosis, told: Sequence[Symptom]) -> str:
         return said
     if value.best_k == 0:
         return f"{said}; no k pays here"
+    if value.by == "predicted" and value.paying and not told_of(value):
+        return f"{said}; k = {value.best_k}: {times(best)}"
     would = "is predicted" if value.paying else "would be"
     return f"{said}; k = {value.best_k} {would} {times(best)}"
 
 
 def _verdict(value: Diagnosis, rules: set[str]) -> str:
     unknown = "Whether speculation pays is not known"
-    if value.speedup is None:
-        return "Speculation loses now" if value.paying is False else unknown
     if value.paying is None:
-        return f"{unknown}: {_doubt(value, value.speedup, rules)}"
+        doubt = _doubt(value, value.speedup, rules)
+        return f"{unknown}: {doubt}" if doubt else unknown
+    if value.speedup is None:
+        return "Speculation loses now"  # whose drafter keeps nothing
     if value.memory is not None and value.batch is not None and value.memory.shortfall_bytes:
         verb = "pay" if value.paying else "lose"
         return f"Batch {short(value.batch)} does not fit; it would {verb}: {times(value.speedup)}"
     if value.by == "measured" and abs(value.speedup - 1) <= TIE:
         return f"Speculation gains nothing now: {times(value.speedup)} measured"
+    if value.by == "predicted" and not told_of(value):
+        return _predicted(value, value.speedup)
     how = " measured" if value.by == "measured" else _span(value)
+    how += " per token" if value.apart else ""
     return f"Speculation {'pays' if value.paying else 'loses'} now: {times(value.speedup)}{how}"
 
 
-def _doubt(value: Diagnosis, speedup: float, rules: set[str]) -> str:
-    """Why nobody knows, in few words."""
+def told_of(value: Diagnosis) -> bool:
+    """Whether a prediction was held against anything seen."""
+    return value.gap is not None
+
+
+def _predicted(value: Diagnosis, speedup: float) -> str:
+    """A verdict that nothing seen stands behind."""
+    seen = value.seen_tokens_per_s is not None or value.seen_tpot_s is not None
+    why = "not compared with what was seen" if seen else "nothing measured"
+    said = "; ".join(filter(None, (_span(value).strip(" ()"), why)))
+    return f"Predicted to {'pay' if value.paying else 'lose'}: {times(speedup)} ({said})"
+
+
+def _doubt(value: Diagnosis, speedup: float | None, rules: set[str]) -> str:
+    """Why nobody knows, in few words; "" where nothing was said or seen."""
+    if value.apart and value.batch and value.plain_batch:
+        own, other = (short(round(one, 1)) for one in (value.batch, value.plain_batch))
+        return f"batch {own} with it, {other} without"
+    if speedup is None:
+        return ""
     for rule, words in DOUBTS.items():
         if rule in rules:
             return f"{times(speedup)} {words}"
@@ -81,6 +105,8 @@ def _doubt(value: Diagnosis, speedup: float, rules: set[str]) -> str:
     if value.gap is not None:
         gap = value.gap
         ends = [gap.speedup_as_predicted, gap.speedup_as_slow or speedup]
+    elif value.over_plain is not None:
+        return f"{times(value.over_plain)} of plain decoding as predicted"
     return f"{times(min(ends))} to {times(max(ends))}"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specplan.domain.observed import Load
+from specplan.domain.matched import Load
 from specplan.domain.scenario import Scenario
 from specplan.physics.prefill import prefill
 from specplan.rules.deployed import Deployed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specplan.rules.claims import apart, eager, impossible
 from specplan.rules.deployed import Deployed, DeploymentRule, Told, percent, times
 from specplan.rules.drafting import random_tokens
 from specplan.units import people
@@ -12,54 +13,6 @@ ROUNDING = 0.02
 CHUNKS = 1.5  # tokens a chunk from which ITL and TPOT are two things
 FEW_ROUNDS = 100
 LATER = 1.1  # times the first token's time without
-
-
-def incomparable(d: Deployed) -> bool:
-    """Whether the measured speedup is of two runs that cannot be compared."""
-    return d.seen.measured is not None and (d.seen.plain_eager or _beyond_tau(d) is not None)
-
-
-def _beyond_tau(d: Deployed) -> float | None:
-    """The largest speedup that what was kept allows, where the measured one is above it."""
-    measured, kept = d.seen.measured, d.seen.kept
-    if measured is None or kept is None:
-        return None
-    most = max(kept.tau, kept.high or 0.0)
-    if d.model and d.model.round_cost < 1:  # a plain step pays for what a round does not
-        most /= d.model.round_cost
-    return most if measured > most * (1 + ROUNDING) else None
-
-
-def _impossible(d: Deployed) -> Told | None:
-    measured, kept, most = d.seen.measured, d.seen.kept, _beyond_tau(d)
-    if measured is None or kept is None or most is None:
-        return None
-    return Told(
-        evidence=f"{times(measured)} measured at {kept.tau:.2f} tokens a round",
-        consequence="a round takes no less than a plain step, so no speedup exceeds tau: the "
-        f"run without was {times(measured / most)} slower than this one's own steps",
-        remedy="run both on the same prompts, batch, graph mode and version, and compare again",
-        found=measured,
-        limit=most,
-    )
-
-
-def _eager(d: Deployed) -> Told | None:
-    seen, model = d.seen, d.model
-    if not seen.plain_eager:
-        return None
-    claimed = seen.measured
-    consequence = "the real baseline runs CUDA graphs, and is faster by every launch it saves"
-    if model and seen.rate:
-        fair = seen.rate / model.plain_tokens_per_s
-        consequence = f"against the {model.plain_tokens_per_s:,.0f} tok/s predicted with graphs "
-        consequence += f"it is {times(fair)}"
-    return Told(
-        evidence=f"{times(claimed)} over an eager run" if claimed else "the run without was eager",
-        consequence=consequence,
-        remedy="measure the baseline as it would be served: graphs on, overlap on",
-        found=claimed,
-    )
 
 
 def _random(d: Deployed) -> Told | None:
@@ -183,7 +136,7 @@ COUNTING_RULES = (
         what="A measured speedup larger than the tokens that a round yields.",
         why="It is impossible: the two runs did not do the same work.",
         remedy="Compare runs of the same prompts, batch, graph mode and version.",
-        look=_impossible,
+        look=impossible,
     ),
     DeploymentRule(
         id="SD042",
@@ -192,7 +145,7 @@ COUNTING_RULES = (
         what="A speedup over a run without CUDA graphs.",
         why="Nobody serves that: graphs alone may be worth more than speculation.",
         remedy="Measure the baseline as it would be served.",
-        look=_eager,
+        look=eager,
     ),
     DeploymentRule(
         id="SD043",
@@ -247,5 +200,14 @@ COUNTING_RULES = (
         why="The drafter reads every prompt too; short answers may lose what long ones gain.",
         remedy="Count it in the time of a whole answer.",
         look=_first_token,
+    ),
+    DeploymentRule(
+        id="SD049",
+        level="warning",
+        title="runs of different loads",
+        what="A run with speculation and one without that had no batch in common.",
+        why="Tokens a second grow with the batch: their ratio is not speculation's.",
+        remedy="Run both with as many requests at a time.",
+        look=apart,
     ),
 )

@@ -144,18 +144,26 @@ class Deployed:
 
     @property
     def over_plain(self) -> float | None:
-        """The speedup, were plain steps as long as predicted and rounds as long as seen."""
-        model, rate = self.model, self.seen.rate
-        known = model is not None and self.seen_over_predicted is not None
-        return rate / model.plain_tokens_per_s if known and model and rate else None
+        """The speedup, were plain steps as long as predicted and what was seen is of the batch that
+        they are predicted at, as it is where nobody said which it was.
+        """
+        model, seen = self.model, self.seen
+        if model is None or model.bound:
+            return None
+        if seen.rate:
+            return seen.rate / model.plain_tokens_per_s
+        return model.plain_step_s / seen.spec.tpot_s if seen.spec.tpot_s else None
 
     @property
     def unsure(self) -> bool:
-        """Whether what was seen contradicts the prediction of whether it pays."""
+        """Whether what was seen contradicts the prediction of whether it pays: less than plain
+        decoding is predicted to yield, or more where it is predicted to lose, and by more than
+        predictions scatter.
+        """
         over, model = self.over_plain, self.model
         if over is None or model is None or self.seen.measured is not None:
             return False
-        return self.unlike and (over >= 1) != (model.speedup >= 1)
+        return over < 1 <= model.speedup or (self.unlike and over >= 1 > model.speedup)
 
     @property
     def trained(self) -> float | None:
@@ -168,7 +176,7 @@ class Deployed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """What a rule found: the evidence, what follows from it in numbers, what to do, and the figure
-    with the limit that it breaks, where there is one.
+    with the limit that it breaks, where there is one; a title where the rule's own does not fit.
     """
 
     evidence: str
@@ -177,6 +185,7 @@ class Told:
     found: float | None = None
     limit: float | None = None
     level: Level | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

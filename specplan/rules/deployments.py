@@ -31,6 +31,7 @@ def _found(deployed: Deployed) -> Iterator[Symptom]:
     for rule in DEPLOYMENT_RULES:
         told = rule.look(deployed)
         if told is not None:
-            message = f"{rule.title}: {told.evidence}; {told.consequence}"
+            title = told.title or rule.title
+            message = f"{title}: {told.evidence}; {told.consequence}"
             level = told.level or rule.level
-            yield Symptom(rule.id, level, message, title=rule.title, told=told)
+            yield Symptom(rule.id, level, message, title=title, told=told)

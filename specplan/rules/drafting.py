@@ -162,7 +162,7 @@ def _fell(d: Deployed) -> Told | None:
         ),
         found=tau,
         limit=earlier,
-        level="error" if tau < earlier * (1 - FALLEN) else "warning",
+        level="error" if d.loses else "warning",
     )
 
 
@@ -221,7 +221,7 @@ DRAFTING_RULES = (
     ),
     DeploymentRule(
         id="SD015",
-        level="error",
+        level="warning",
         title="acceptance fell",
         what="An earlier capture kept more drafts, by more than its scatter.",
         why="An upgrade, a new template or other prompts took what speculation had gained.",

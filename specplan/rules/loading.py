@@ -102,6 +102,8 @@ def _graphs(d: Deployed) -> Told | None:
     slower = "every kernel of the pass is launched one by one"
     if model and model.eager_s:
         slower += f", {people(model.eager_s, 's')} a round"
+    elif model:
+        slower += ", predicted to be hidden behind the kernels"
     what = f"{short(seen.batch)} sequences x {width} tokens = {needed:,.0f} rows"
     if not in_rows:
         what = f"{needed:,.0f} sequences"
@@ -112,6 +114,7 @@ def _graphs(d: Deployed) -> Told | None:
         found=needed,
         limit=float(most),
         level="error" if d.loses else "warning",
+        title="" if most else "no CUDA graphs",
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from specplan.rules.deployed import Deployed, DeploymentRule, Told
+from math import ceil, floor
+
+from specplan.rules.deployed import Deployed, DeploymentRule, Told, short
 from specplan.units import people
 
 SHORTER = 0.03  # of a round, from which fewer GPUs for the drafter are worth a restart
 NOTED = 0.2  # of a round, from which drafting is worth a word
+MUCH = 0.1  # of the rounds, from which a load says what ran there
 ONE_RANK_BYTES = 2.0**30  # more on one GPU than on the others
 
 
@@ -102,6 +105,47 @@ def _schedule(d: Deployed) -> Told | None:
     )
 
 
+def _another_k(d: Deployed) -> Told | None:
+    """A k that ran where the schedule has others."""
+    seen, k = d.seen, d.seen.k
+    if not seen.schedule or not k or seen.tree:
+        return None
+    rounds = sum(load.rounds for load in seen.loads)
+    spans = [(load.batch, load.batch) for load in seen.loads if load.rounds >= MUCH * rounds]
+    if not spans and seen.batch is not None:
+        spans = [(seen.batch_low or seen.batch, seen.batch_high or seen.batch)]
+    wrong = [(span, has) for span in spans if (has := _scheduled(d, *span)) and not _may(d, has)]
+    if not wrong:
+        return None
+    at = ", ".join(
+        short(low, 3) if low == high else f"{low:g} to {high:g}" for (low, high), _ in wrong
+    )
+    has_k = " or ".join(map(str, sorted(set().union(*(ks for _, ks in wrong)))))
+    return Told(
+        evidence=f"drafts of k = {k} at batch {at}, where the schedule has k = {has_k}",
+        consequence="that schedule is not what ran: the figures here are of the k in use",
+        remedy="see that the engine was started with it, and reads it in this version; specplan "
+        "emit writes it as the engine takes it",
+        found=float(k),
+    )
+
+
+def _scheduled(d: Deployed, low: float, high: float) -> set[int]:
+    """The k that a schedule has from one batch to another."""
+    tiers = d.seen.schedule
+    return {tier.k for tier in tiers if tier.first <= ceil(high) and tier.last >= floor(low)}
+
+
+def _may(d: Deployed, scheduled: set[int]) -> bool:
+    """Whether what ran may be one of these k: of drafts that were not all as long only the longest
+    is known.
+    """
+    k = d.seen.k or 0
+    return k in scheduled or (
+        "short-drafts" in d.seen.traps and any(0 < one < k for one in scheduled)
+    )
+
+
 SETTING_RULES = (
     DeploymentRule(
         id="SD031",
@@ -138,5 +182,14 @@ SETTING_RULES = (
         why="A k = 0 tail is not plain decoding there: it was much slower.",
         remedy="End the schedule in k = 1, or take the runner that keeps full graphs.",
         look=_schedule,
+    ),
+    DeploymentRule(
+        id="SD035",
+        level="warning",
+        title="another k than the schedule's",
+        what="A draft length that ran at a batch for which the schedule has another.",
+        why="The engine did not take the schedule, or another server was logged.",
+        remedy="Start the engine with the schedule, and look at its log again.",
+        look=_another_k,
     ),
 )

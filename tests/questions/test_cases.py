@@ -18,6 +18,7 @@ from specplan.rules.registry import RULES
 CASES = read_file(Path(__file__).with_name("cases.yaml")).data["cases"]
 TOLD = {name: case for name, case in CASES.items() if "run" in case}
 STARTS = ("Speculation pays", "Speculation loses", "Speculation gains", "Whether speculation")
+STARTS += ("Predicted to",)
 LINES = (1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17, 19, 20, 22, 23, 25, 26, 28, 29, 31, 32, 34, 35)
 LINES += (37, 38, 40, 41, 43, 44, 46, 47, 49, 50, 52, 53, 55, 56, 58, 59, 61, 62, 64, 65, 67, 68)
 LINES += (70, 71)

@@ -8,7 +8,7 @@ import pytest
 
 from specplan.domain.habits import Habits
 from specplan.domain.observed import Kept, Observed, Pace, Tier
-from specplan.rules.counting import incomparable
+from specplan.rules.claims import incomparable
 from specplan.rules.deployed import Deployed, Predicted
 from specplan.rules.deployments import DEPLOYMENT_RULES, symptoms
 from specplan.rules.registry import RULES

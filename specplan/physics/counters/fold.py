@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from specplan.domain.answer import Scalar
-from specplan.domain.capture import Capture, Found, Noted, Origin, Span, Told
+from specplan.domain.capture import Capture, Found, Noted, Origin, Seen, Span, Told
 from specplan.physics.counters.batches import Batches
 from specplan.physics.counters.figures import Figures, figures_of
 from specplan.physics.counters.loads import Loads
+from specplan.physics.counters.plain import Plain
 from specplan.physics.counters.pools import SHORT, Pools
 from specplan.physics.counters.seen import Watched
 from specplan.physics.counters.spans import Counts, judged
@@ -37,6 +38,7 @@ class Fold:
         self.at: list[float] = []
         self.at_drafts = 0.0
         self.batches, self.pools, self.loads = Batches(), Pools(), Loads()
+        self.plain = Plain()
         self.watched = {name: Watched() for name in _WATCHED}
         self.told: dict[str, Scalar] = {}
         self.traps: dict[str, None] = {}
@@ -143,6 +145,7 @@ class Fold:
             own = counts.drafts if counts.at else 0.0
             sums = [counts.drafts, counts.accepted, tried, own, *counts.at]
         else:
+            self.plain.add(span)
             return
         self.batches.add(sums, span.group)
         self.loads.add(span, sums[0], sums[1])
@@ -159,6 +162,8 @@ class Fold:
         """What everything taken adds up to."""
         figures = figures_of(self)
         self._own_traps(figures)
+        drafted = bool(self.drafts or self.weight or self.bare)
+        running, flow = (self._load(name, drafted=drafted) for name in ("running", "tokens_per_s"))
         return Capture(
             source=source,
             origin=origin,
@@ -180,12 +185,12 @@ class Fold:
             per_position=tuple(one.value for one in figures.positions),
             per_position_low=tuple(one.low for one in figures.positions),
             per_position_high=tuple(one.high for one in figures.positions),
-            batch=self.watched["running"].seen(),
+            batch=running,
             waiting=self.watched["waiting"].seen(),
-            tokens_per_s=self.watched["tokens_per_s"].seen(),
+            tokens_per_s=flow,
             step_s=self.watched["step_s"].seen(),
             context=self.watched["context"].seen(),
-            loads=self.loads.seen(),
+            loads=self.loads.seen() if drafted else self.plain.loads(),
             traps=tuple(self.traps),
             warnings=tuple(self._all_warnings(figures)),
             contradictions=tuple(self._all_contradictions()),
@@ -194,6 +199,10 @@ class Fold:
             unread=unread,
             sha256=sha256,
         )
+
+    def _load(self, name: str, *, drafted: bool) -> Seen | None:
+        """What was running: weighted by rounds, or by plain steps where nothing was drafted."""
+        return self.watched[name].seen() if drafted else self.plain.seen(name)
 
     def _rate(self) -> float | None:
         if self.drafted_of:
