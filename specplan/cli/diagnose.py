@@ -201,7 +201,11 @@ def diagnose(
     settings: Settings,
     out: Out,
 ) -> int:
-    """Is speculation paying now; what to change?"""
+    """Is speculation paying now; what to change?
+
+    Exits 1 where speculation loses, measured or predicted, and 0 where it pays or nobody knows,
+    whatever else is found.
+    """
     from specplan.cli.diagnosed import Figures, answered
     from specplan.cli.plans import catalogue_of
     from specplan.cli.show import show

@@ -70,6 +70,7 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         plain_loads=run.plain_loads,
         both=run.both,
         waiting=capture.waiting.mean if capture and capture.waiting else None,
+        prompts_per_s=_prompts(capture),
         context=context,
         spec=run.spec,
         plain=run.plain,
@@ -90,6 +91,12 @@ def observed(asked: Asked, point: Point, figures: Figures, scenario: Scenario | 
         traps=capture.traps if capture else (),
         contradictions=capture.contradictions if capture else (),
     )
+
+
+def _prompts(capture: Capture | None) -> float | None:
+    """Tokens of prompts a second, where the capture says it."""
+    prompts = capture.prompt_tokens_per_s if capture else None
+    return prompts.mean if prompts else None
 
 
 def _not_seen(asked: Asked) -> bool:

@@ -50,6 +50,7 @@ class Span:
     running: float | None = None  # requests in the batch
     waiting: float | None = None
     tokens_per_s: float | None = None  # generated, all requests together
+    prompt_tokens_per_s: float | None = None  # read as prompts, all requests together
     duration_s: float | None = None
     tokens: float | None = None  # generated in it, rounds or not
     step_s: float | None = None  # of one pass of the target, where the source times it
@@ -147,6 +148,7 @@ class Capture:
     batch: Seen | None = None
     waiting: Seen | None = None
     tokens_per_s: Seen | None = None
+    prompt_tokens_per_s: Seen | None = None
     step_s: Seen | None = None
     context: Seen | None = None
     loads: tuple[AtLoad, ...] = ()  # by powers of two of the batch, where that was stated

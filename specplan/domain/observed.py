@@ -69,6 +69,7 @@ class Observed:
     `speedup` is one that was measured, where its two runs are not given. `before` is what an
     earlier capture kept, `planned` what the plan expects. `loads` and `plain_loads` are those of
     each run, `both` those that both had: if there are any, batch and paces are means of them.
+    `prompts_per_s` are tokens of prompts that were read meanwhile.
     """
 
     engine: str
@@ -86,6 +87,7 @@ class Observed:
     plain_loads: tuple[Load, ...] = ()
     both: tuple[Both, ...] = ()
     waiting: float | None = None
+    prompts_per_s: float | None = None
     context: float | None = None
     spec: Pace = field(default_factory=Pace)
     plain: Pace = field(default_factory=Pace)

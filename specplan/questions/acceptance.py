@@ -56,6 +56,7 @@ class Counted:
     batch: Seen | None
     waiting: Seen | None
     tokens_per_s: Seen | None
+    prompt_tokens_per_s: Seen | None
     step_s: Seen | None
     context: Seen | None
     loads: tuple[AtLoad, ...]

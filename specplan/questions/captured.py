@@ -16,7 +16,7 @@ from specplan.errors import InputError, Refused, Where
 _DEVIATIONS = 1.96  # standard deviations from the middle of a 95 % interval to its ends
 _LOUD = ("random-dataset", "lifetime", "counter-overcount", "repeated-prompt", "per-token-rate")
 FEW = 100  # independent rounds from which on nothing is said of how many there are
-_SEEN = ("batch", "waiting", "tokens_per_s", "step_s", "context")
+_SEEN = ("batch", "waiting", "tokens_per_s", "prompt_tokens_per_s", "step_s", "context")
 _POSITIONS = ("per_position", "per_position_low", "per_position_high")
 _ORIGIN = ("format", "engine", "version_guess", "definitions")
 

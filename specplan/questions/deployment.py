@@ -146,6 +146,7 @@ def _predicted(
     at_one = time_rounds(setup, (point.context,), (point.batch,), (1,))
     host_s, eager_s = _share(timing, HOST), _share(timing, EAGER)
     spread = replace(setup, draft_tp=setup.tp)
+    share, token_s = _prefill(setup, point)
     return Predicted(
         k=k,
         speedup=speedup,
@@ -179,7 +180,8 @@ def _predicted(
         largest_plain=memory.largest_batch_plain,
         draft_bytes=_draft_bytes(memory, point.batch),
         spread_draft_bytes=_draft_bytes(bill_of(spread, point.end, point.batch, (k,)), point.batch),
-        draft_prefill_share=_prefill_share(setup, point),
+        draft_prefill_share=share,
+        prefill_token_s=token_s,
         bound=setup.engine.kind == "bound",
     )
 
@@ -269,7 +271,8 @@ def _draft_bytes(memory: MemoryBill, batch: float) -> float:
     return memory.draft_weights_bytes + batch * memory.draft_kv_bytes_per_sequence
 
 
-def _prefill_share(setup: Setup, point: Point) -> float:
-    """The drafter's prefill over the target's."""
+def _prefill(setup: Setup, point: Point) -> tuple[float, float]:
+    """The drafter's prefill over the target's, and seconds for a token of a prompt in both."""
     prompt = prefill(setup, max(point.context - point.growth, 1.0))
-    return prompt.draft_s_per_token / prompt.target_s_per_token
+    target_s, draft_s = prompt.target_s_per_token, prompt.draft_s_per_token
+    return draft_s / target_s, target_s + draft_s

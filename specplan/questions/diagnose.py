@@ -47,10 +47,10 @@ class Diagnosis:
     as predicted, where that makes the verdict unknown. `best_adds_*` are what the last draft of the
     best k adds to a round, in tokens and in plain steps, `next_adds_*` what one more would.
     `round_s` is a round as seen; `gap` holds what was seen against what is predicted. The k in use,
-    or the tree, pays from batch 1 to `pays_to`; `loads` are the batches at which one k loses no more than
-    `loads_within` of the best. `both` are the loads that a run with and one without had in common;
-    `loads_of_one` are the batches that only one had; where none is common, they are `apart`. No
-    more than `max_batch` requests run.
+    or the tree, pays from batch 1 to `pays_to`; `loads` are the batches at which one k loses no
+    more than `loads_within` of the best. `both` are the loads that a run with and one without had
+    in common; `loads_of_one` are the batches that only one had; where none is common, they are
+    `apart`. No more than `max_batch` requests run.
     """
 
     paying: bool | None

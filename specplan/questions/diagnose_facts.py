@@ -9,6 +9,7 @@ from specplan.domain.matched import alike
 from specplan.questions.common import percent, times
 from specplan.questions.memory_view import drafter_words, sequences_words
 from specplan.rules.deployed import short
+from specplan.rules.pacing import EXPLAINS
 from specplan.units import people
 
 if TYPE_CHECKING:
@@ -111,8 +112,7 @@ def _gap(gap: Gap, *, unsure: bool) -> Iterator[Line]:
         words += f"; prompts take {people(gap.prompts_s, 's')}"
     yield "gap", words
     if gap.unlike and gap.prompts_s is None and gap.prompts_tokens_per_s is not None:
-        rate = people(gap.prompts_tokens_per_s, "tokens")
-        yield "", f"prompts of {rate} tok/s in between would explain it"
+        yield "", _prompts(gap.prompts_tokens_per_s, gap.prompts_seen_tokens_per_s)
     if gap.plain_missing_s is not None:
         slower = "more" if gap.plain_missing_s > 0 else "less"
         yield (
@@ -134,6 +134,17 @@ def _gap(gap: Gap, *, unsure: bool) -> Iterator[Line]:
             off = _off(seen / predicted - 1)
             words = f"{short(seen)} tok/s seen, {short(predicted)} predicted, {off}"
         yield "", f"batch {short(load.batch, 3)}: {words}"
+
+
+def _prompts(needed: float, seen: float | None) -> str:
+    """Whether prompts between the rounds are what they lack."""
+    rate = people(needed, "tokens")
+    if seen is None:
+        return f"prompts of {rate} tok/s in between would explain it"
+    if seen < EXPLAINS * needed:
+        return f"prompts do not explain it: the log shows {short(seen)} tok/s"
+    share = percent(min(seen / needed, 1.0), 0)
+    return f"prompts explain {share} of it: the log shows {short(seen)} tok/s"
 
 
 def _tokens(value: Diagnosis) -> Iterator[Line]:

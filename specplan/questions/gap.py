@@ -47,7 +47,8 @@ class Gap:
 
     `missing_s` is what the prediction lacks; `prompts_s` what prompts add to a round, where their
     lengths are known; `prompts_tokens_per_s` the prompt tokens a second that would explain all of
-    it, None where a round is shorter than predicted; `plain_missing_s` what a plain step lacked,
+    it, None where a round is shorter than predicted, `prompts_seen_tokens_per_s` those that were
+    read; `plain_missing_s` what a plain step lacked,
     where one was measured. `speedup_as_predicted` takes plain steps as
     predicted, `speedup_as_slow` adds to each what a round lacks. `at_loads` is where it lies.
     """
@@ -56,6 +57,7 @@ class Gap:
     missing_s: float
     prompts_s: float | None
     prompts_tokens_per_s: float | None
+    prompts_seen_tokens_per_s: float | None
     plain_missing_s: float | None
     speedup_as_predicted: float
     speedup_as_slow: float | None
@@ -92,6 +94,7 @@ def gap_of(d: Deployed, scenario: Scenario, loads: Sequence[Load]) -> Gap | None
         missing_s=missing_s,
         prompts_s=found.batch * prompt * token_s * tau / output if output else None,
         prompts_tokens_per_s=missing_s / token_s / seen.round_s if missing_s > 0 else None,
+        prompts_seen_tokens_per_s=seen.prompts_per_s,
         plain_missing_s=seen.plain_step_s - plain_s if seen.plain_step_s else None,
         speedup_as_predicted=tau * plain_s / seen.round_s,
         speedup_as_slow=tau * (plain_s + missing_s) / seen.round_s

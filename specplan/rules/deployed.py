@@ -25,7 +25,8 @@ class Predicted:
     `alone_round_s` is the round with the drafter on one GPU, `drafter_exchange_s` what its passes
     spend on all-reduces. `verify_s` is without the host's wait, `host_s`, and that for launches,
     `eager_s`. `best_k` is of chains: 0 beside a tree, for nobody saw one. Memory is of the fullest
-    GPU; `spread_draft_bytes` on as many GPUs as the target.
+    GPU; `spread_draft_bytes` on as many GPUs as the target. `prefill_token_s` is of one token of a
+    prompt, both models.
     """
 
     k: int
@@ -61,6 +62,7 @@ class Predicted:
     draft_bytes: float
     spread_draft_bytes: float
     draft_prefill_share: float
+    prefill_token_s: float = 0.0
     bound: bool
 
     @property

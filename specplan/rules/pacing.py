@@ -9,6 +9,7 @@ from specplan.units import people
 SMALL_STEP_S = 4e-3  # a plain step so short that launches and the host decide, not the weights
 REGRET = 0.03  # of the speedup, from which another k is worth a restart
 WASTE, LONG = 0.25, 4  # of the drafts kept, and the k from which so few say that it is too long
+EXPLAINS = 0.1  # of what a round lacks, from which a cause is worth a look
 DRAFTING = 0.5  # of a round
 
 
@@ -168,16 +169,25 @@ def _slower(d: Deployed) -> Told | None:
             f"; plain decoding is predicted {model.plain_tokens_per_s:,.0f} tok/s: this is "
             f"{times(d.over_plain)} of it, unless that is slower too"
         )
+    prompts = "prompts in between (chunked prefill), " if _prompts_may(d, missing) else ""
     return Told(
         evidence=_held_against(d),
         consequence=consequence,
         remedy=(
-            f"{first}look for prompts in between (chunked prefill), host work, eager launches, "
-            "idle batches; specplan calibrate fits what stays"
+            f"{first}look for {prompts}host work, eager launches, idle batches; specplan calibrate "
+            "fits what stays"
         ),
         found=ratio,
         limit=1 - d.allowed,
     )
+
+
+def _prompts_may(d: Deployed, missing_s: float) -> bool:
+    """Whether prompts may be what a round lacks: unless those that were read take far less."""
+    rate, round_s = d.seen.prompts_per_s, d.seen.round_s
+    if rate is None or round_s is None or d.model is None:
+        return True
+    return rate * d.model.prefill_token_s * round_s >= EXPLAINS * missing_s
 
 
 def _faster(d: Deployed) -> Told | None:

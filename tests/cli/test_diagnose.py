@@ -62,7 +62,7 @@ def test_a_gain_begins_with_its_verdict_and_names_the_best_k(capsys):
     assert said.code == 0
     first, caption, at = said.out.splitlines()[:3]
     assert (
-        first == "Speculation pays now: 1.87x; k = 5 is predicted 1.99x          vLLM: an estimate"
+        first == "Predicted to pay: 1.87x (nothing measured); k = 5: 1.99x       vLLM: an estimate"
     )
     assert caption == "llama-3.1-8b + eagle3-llama-3.1-8b on h100-sxm, bf16"
     assert at == "vllm, k = 8, batch 8, context 2,048"

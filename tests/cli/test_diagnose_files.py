@@ -218,6 +218,7 @@ def test_a_log_says_how_its_weights_are_stored(capsys):
     assert "on h100-sxm, fp8, drafter bf16" in said.out
     assert "SD024" in said.out  # enforce_eager
     assert "CUDA graphs are off" in said.out
+    assert "no CUDA graphs: " in said.out
     Path("served.log").write_text(start.format("compressed-tensors") + log)
     said = answered(capsys, ["diagnose", "served.log", "-g", "h100"])
     assert "quantised by compressed-tensors, which does not say to what: give --dtype" in said.err
@@ -236,12 +237,10 @@ def test_a_run_without_drafts_is_the_one_to_be_compared_with(capsys, swapped):
     assert over["paying"] is False
 
 
-def test_two_runs_of_other_loads_are_said_to_be(capsys):
-    notes = diagnosed(capsys, "vllm-0.33.log nothing-sglang.log")["notes"]
-    assert (
-        "2.7 requests ran with speculation, 1 without: part of the difference is the load's"
-        in notes
-    )
+def test_of_a_log_only_the_load_of_the_other_run_is_compared(capsys):
+    answer = diagnosed(capsys, "vllm-0.33.log nothing-sglang.log")["answer"]
+    assert answer["speedup"] == pytest.approx(246.3 / 2.18)  # their lines at batch 1
+    assert answer["loads_of_one"] == [4]
 
 
 def test_a_file_that_lacks_k_says_so(capsys):

@@ -35,6 +35,7 @@ _LOAD = re.compile(
     rf"Avg generation throughput: ({DECIMAL}) tokens/s, Running: ({WHOLE}) reqs"
     rf".{{0,99}}?(?:Waiting|Pending): ({WHOLE}) reqs(?:.{{0,99}}?GPU KV cache usage: ({DECIMAL})%)?"
 )
+_PROMPTS = re.compile(rf"Avg prompt throughput: ({DECIMAL}) tokens/s")
 _LEAST_USE: Final = 0.01  # of the KV pool: below, one digit behind the point says too little
 
 DEFINITIONS: Final = {
@@ -62,6 +63,7 @@ class _Load:
     running: float | None = None
     waiting: float | None = None
     rate: float | None = None
+    prompts: float | None = None
     context: float | None = None
     place: int = 0
 
@@ -71,6 +73,7 @@ class _Load:
             running=self.running,
             waiting=self.waiting,
             tokens_per_s=self.rate,
+            prompt_tokens_per_s=self.prompts,
             context=self.context,
             group=group,
             line=self.place,
@@ -140,6 +143,7 @@ class Log:
         yield before.span() if before else Noted()
         engine = _ENGINE.search(line)
         rate, running = float(match[1]), int(match[2])
+        prompts = _PROMPTS.search(line)
         several = bool(engine and engine[2] and int(engine[2]) > 1)
         if several:
             yield from self._note("data-parallel", place)
@@ -150,6 +154,7 @@ class Log:
                 running=running or None,
                 waiting=int(match[3]),
                 rate=rate,
+                prompts=float(prompts[1]) if prompts else None,
                 context=None if several else self._context(match[4], running),
                 place=place,
             )
@@ -193,6 +198,7 @@ class Log:
             running=load.running,
             waiting=load.waiting,
             tokens_per_s=load.rate,
+            prompt_tokens_per_s=load.prompts,
             context=load.context,
             duration_s=said.drafted / said.throughput if said.throughput else None,
             group=group,

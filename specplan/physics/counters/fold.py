@@ -21,7 +21,7 @@ from specplan.physics.counters.seen import Watched
 from specplan.physics.counters.spans import Counts, judged
 
 MOST_NAMED = 5  # contradictions and warnings of one kind that are told one by one
-_WATCHED = ("running", "waiting", "tokens_per_s", "step_s", "context")
+_WATCHED = ("running", "waiting", "tokens_per_s", "prompt_tokens_per_s", "step_s", "context")
 
 
 class Fold:
@@ -188,6 +188,7 @@ class Fold:
             batch=running,
             waiting=self.watched["waiting"].seen(),
             tokens_per_s=flow,
+            prompt_tokens_per_s=self.watched["prompt_tokens_per_s"].seen(),
             step_s=self.watched["step_s"].seen(),
             context=self.watched["context"].seen(),
             loads=self.loads.seen() if drafted else self.plain.loads(),

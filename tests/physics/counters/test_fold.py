@@ -256,3 +256,16 @@ def test_a_k_of_the_user_s_below_what_was_drafted_is_named_once():
     found = fold.capture("s", ORIGIN)
     assert found.contradictions == ("line 4: drafts of 3, and -k says 2",)
     assert found.k == 3
+
+
+def test_a_run_without_drafts_is_weighted_by_its_plain_steps():
+    flows = {8: 1000.0, 4: 540.0, 5: 600.0}
+    plain = (Span(running=b, tokens_per_s=flow) for b, flow in flows.items())
+    found = folded(*plain)
+    assert found.tokens_per_s.mean == pytest.approx((1000**2 + 540**2 + 600**2) / 2140)
+    assert found.batch.mean == pytest.approx((8 * 1000 + 4 * 540 + 5 * 600) / 2140)
+    four, eight = found.loads
+    assert (eight.batch, eight.tokens_per_s, eight.tokens_per_round) == (8, 1000, 1)
+    assert four.tokens_per_s == pytest.approx((540**2 + 600**2) / 1140)  # 4 to 7
+    drafted = folded(span(running=2, tokens_per_s=300.0), Span(running=8, tokens_per_s=1000.0))
+    assert [load.batch for load in drafted.loads] == [2]
