@@ -37,7 +37,8 @@ def impossible(d: Deployed) -> Told | None:
     if measured is None or kept is None:
         return None
     if most is None:
-        return _barely(kept, measured, d) if kept.tau / measured < BELOW_ONE else None
+        top = max((measured, *(one.speedup for one in d.seen.both)))
+        return _barely(kept, top, d) if kept.tau / top < BELOW_ONE else None
     return Told(
         evidence=f"{times(measured)} measured at {kept.tau:.2f} tokens a round",
         consequence="a round takes no less than a plain step, so no speedup exceeds tau: the "
@@ -51,11 +52,15 @@ def impossible(d: Deployed) -> Told | None:
 def _barely(kept: Kept, measured: float, d: Deployed) -> Told:
     """A round shorter than a plain step, as far as the figures can be trusted."""
     cheap = d.model is not None and d.model.round_cost < 1
+    loads = [one for one in d.seen.both if one.speedup == measured]
+    at = f" at batch {short(loads[0].batch, 3)}" if loads else ""
     why = f"the scatter of acceptance, up to {max(kept.tau, kept.high or 0.0):.2f}, would explain"
     if cheap and d.model:
         why = f"a round is predicted to take {d.model.round_cost:.2f} plain steps, which explains"
+    if measured > _most(kept, d) * (1 + ROUNDING):
+        cheap, why = False, "no scatter explains"
     return Told(
-        evidence=f"{times(measured)} measured at {kept.tau:.2f} tokens a round",
+        evidence=f"{times(measured)} measured{at} at {kept.tau:.2f} tokens a round",
         consequence=f"a round took {kept.tau / measured:.2f} plain steps, less than one; {why} it",
         remedy="make sure that both ran the same prompts, batch, graph mode and version; measure "
         "for longer",

@@ -125,6 +125,15 @@ def test_loads_of_one_run_alone_are_left_out(capsys):
     assert "batch 1, 32: only one of the two, left out" in page
 
 
+def test_a_load_at_which_more_was_gained_than_a_round_yields_is_named(capsys):
+    logged("server.log", SPEC, drafts=DRAFTS)
+    logged("plain.log", {**PLAIN, 1: 100})
+    page = " ".join(said(capsys, f"server.log plain.log {CARDS}").split())
+    assert "batch 1: 270 with, 100 without, 2.70x" in page
+    assert "SD041 warning, speedup above tau: 2.70x measured at batch 1 at 2.50 tokens" in page
+    assert "less than one; no scatter explains it" in page
+
+
 @pytest.mark.parametrize("plain", [{16: 1500, 32: 2000}, {2: 280}])
 def test_runs_without_a_common_load_have_no_verdict(capsys, plain):
     logged("server.log", SPEC, drafts=DRAFTS)
@@ -145,6 +154,17 @@ def test_a_result_of_another_load_has_no_verdict(capsys):
     assert "without       200 tok/s seen at batch 3.9" in page
     found = answer(capsys, f"server.log plain.json {CARDS} -b 4")["answer"]
     assert found["speedup"] == pytest.approx(317.2 / 200)  # the log's line of batch 4
+
+
+def test_results_at_other_loads_are_compared_by_the_time_of_a_token(capsys):
+    shutil.copy(FILES / "vllm-bench.json", "spec.json")
+    result("plain.json", 1000.0, 20.0)  # 20 at a time, not 3.9
+    page = said(capsys, f"spec.json plain.json {CARDS}")
+    found = answer(capsys, f"spec.json plain.json {CARDS}")["answer"]
+    assert found["speedup"] == pytest.approx(0.02 / found["seen_tpot_s"])
+    assert page.startswith(f"Speculation pays now: {found['speedup']:.2f}x measured per token")
+    assert "  measured      12.4 ms a token with, 20 ms without" in page
+    assert "SD049 warning, runs of different loads: 3.9 requests ran" in page
 
 
 # What nothing was measured of
