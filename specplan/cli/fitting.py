@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from specplan.cli.mixes import flag_of
 from specplan.cli.naming import versioned
 from specplan.cli.planned import Given
 from specplan.cli.resolve import Resolver
-from specplan.cli.scenario import build, loaded, texts_of
+from specplan.cli.scenario import Option, build, loaded, texts_of
 from specplan.domain.answer import Answer
 from specplan.domain.engine import Engine
 from specplan.domain.runs import Runs
@@ -58,7 +58,7 @@ def calibrate(
     *paths: str | Path,
     name: str = UNNAMED,
     catalogue: Catalogue | None = None,
-    **options: str | float | Iterable[str | float],
+    **options: Option,
 ) -> Answer:
     """The answer of `specplan calibrate` for Python: `paths` are CSV files of step times, options
     those of the command line with underscores (acceptance, k, batch, context, target, draft,
