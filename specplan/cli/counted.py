@@ -16,6 +16,8 @@ from specplan.questions.acceptance import Counted
 from specplan.questions.captured import acceptance_of
 from specplan.visible import visible
 
+Option = str | float | Iterable[str | float] | Answer | Counted | Capture
+"""What Python callers give for an option; the last three are an acceptance."""
 _EXPECTED = "an alpha, a text of -a, a mapping, or the answer of acceptance to one capture"
 
 

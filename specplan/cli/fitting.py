@@ -9,12 +9,13 @@ from pathlib import Path
 from specplan.catalogue.runs import read_runs
 from specplan.catalogue.store import Catalogue, is_path
 from specplan.cli import grammar
+from specplan.cli.counted import Option
 from specplan.cli.made import card_name
 from specplan.cli.mixes import flag_of
 from specplan.cli.naming import versioned
 from specplan.cli.planned import Given
 from specplan.cli.resolve import Resolver
-from specplan.cli.scenario import Option, build, loaded, texts_of
+from specplan.cli.scenario import build, loaded, texts_of
 from specplan.domain.answer import Answer
 from specplan.domain.engine import Engine
 from specplan.domain.runs import Runs

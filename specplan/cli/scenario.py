@@ -14,16 +14,13 @@ from os import PathLike
 from specplan.catalogue.folders import user_folders
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
-from specplan.cli.counted import acceptance_texts
+from specplan.cli.counted import Option, acceptance_texts
 from specplan.cli.mixes import flag_of, mix_parts, mix_said
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
 from specplan.cli.unusable import refuse_unusable
-from specplan.domain.answer import Answer
-from specplan.domain.capture import Capture
 from specplan.domain.scenario import Input, Scenario, Setup
 from specplan.errors import UsageError, Where, placed, unknown
-from specplan.questions.acceptance import Counted
 
 # The scenario that sweep has of its own: the article's table.
 GOLDEN = {
@@ -63,8 +60,6 @@ QUESTIONS = {
 NEEDED = ("target", "draft", "hardware", "acceptance")
 
 Folder = str | PathLike[str]
-Option = str | float | Iterable[str | float] | Answer | Counted | Capture
-"""What Python callers give for an option; the last three are an acceptance."""
 
 
 def load(*folders: Folder) -> Catalogue:
@@ -171,7 +166,11 @@ def build(
         growth=_growth(asked),
         parts=parts,
         inputs={
-            **{name: given for name, given in resolver.inputs.items() if name not in own},
+            **{
+                name: given
+                for name, given in resolver.inputs.items()
+                if name not in own or given.sha256
+            },
             **_more_inputs(asked, k_max, said, whose.origin, resolver.inputs),
         },
         notes=tuple(dict.fromkeys(notes)),
