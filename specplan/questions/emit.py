@@ -139,6 +139,11 @@ def _form(form: str | None, written: Written, engine: str) -> str:
     if form not in written.texts:
         where = Where("--as")
         raise unknown(f"form for {engine}", form, written.texts, where=where)
+    if form == "json" and written.environment:
+        names = " ".join(name for name, _ in written.environment)
+        raise UsageError(
+            f"JSON has no place for {names}", where=Where("--synthetic"), hint="add --as shell"
+        )
     return form
 
 

@@ -89,12 +89,13 @@ def _of_zeros(
 
 def _beside(written: Written, form: str) -> Iterator[str]:
     """What belongs to the plan and is not in the form that was asked for."""
-    if form in {"yaml", "json"} and written.environment:
+    if form == "yaml" and written.environment:
         said = " ".join(f"{name}={value}" for name, value in written.environment)
-        yield f"{form} has no place for variables: start the server with {said}"
+        yield f"start the server with {said}, as the first line says"
     file = written.file
     if file and form != "shell" and written.texts[form] != file.text:
-        inside = next((name for name, text in written.texts.items() if text == file.text), "shell")
+        whole = {n: t for n, t in written.texts.items() if n != "json" or not written.environment}
+        inside = next((name for name, text in whole.items() if text == file.text), "shell")
         yield f"the server reads {file.name} beside it: --as {inside} writes that"
 
 

@@ -202,7 +202,7 @@ def test_acceptance_is_pretended_as_it_was_given():
         ("trtllm@1.3.0rc24", "flags", "the server reads trtllm.yaml beside it: --as yaml writes"),
         ("trtllm@1.3.0rc24", "shell", ""),
         ("sglang@0.5.23", "yaml", "start the server with SGLANG_SIMULATE_ACC_LEN=2.9"),
-        ("sglang@0.5.23", "flags", "reads speculative-adaptive.json beside it: --as json writes"),
+        ("sglang@0.5.23", "flags", "reads speculative-adaptive.json beside it: --as shell writes"),
         ("sglang@0.5.23", "shell", ""),
         ("vllm@0.33", "yaml", ""),
     ],
@@ -211,6 +211,23 @@ def test_what_a_form_has_no_place_for_is_said(engine, form, said):
     notes = " ".join(emitted(engine, k="gate", synthetic=True, form=form).notes)
     assert (said in notes) if said else ("start the server with" not in notes)
     assert ("beside it" in notes) == ("beside it" in said or (engine, form) == SGLANG_YAML)
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [("trtllm@1.3.0rc24", "TLLM_SPEC_DECODE_FORCE"), ("sglang@0.5.23", "SGLANG_SIMULATE_ACC_LEN")],
+)
+def test_variables_go_with_the_text(engine, name):
+    """Whoever keeps the text and reads no note starts the server with them all the same."""
+    assert name not in emitted(engine, k="gate", form="yaml").value.text
+    for form in ("shell", "flags", "yaml"):
+        text = emitted(engine, k="gate", synthetic=True, form=form).value.text
+        assert f"{name}" in text
+    first, *rest = text.splitlines()
+    assert first.startswith(f"# start the server with {name}")
+    assert rest == emitted(engine, k="gate", form="yaml").value.text.splitlines()
+    with pytest.raises(UsageError, match=f"--synthetic: JSON has no place for {name}.*as shell"):
+        emitted(engine, k="gate", synthetic=True, form="json")
 
 
 def test_a_tree_is_sglangs():

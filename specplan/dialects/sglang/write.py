@@ -91,7 +91,7 @@ def _written(
     texts = {
         "shell": shell_text(program, flags, environment, file),
         "flags": flags_text(flags, environment),
-        "yaml": yaml_text({"model-path": target, **keys}),
+        "yaml": yaml_text({"model-path": target, **keys}, environment),
     }
     if file is not None:
         texts["json"] = file.text
