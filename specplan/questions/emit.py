@@ -112,6 +112,14 @@ def dialect_of(scenario: Scenario, setup: Setup) -> str:
     fitted = setup.engine.follows if setup.engine.kind == "calibrated" else None
     engine = next((name for name in (setup.engine.name, fitted) if name in WRITERS), None)
     where = Where("--engine")
+    if engine is None and setup.engine.kind == "calibrated" and not fitted:
+        usual = next(iter(WRITERS))
+        raise UsageError(
+            f"{setup.engine.name} follows no engine, and reads no flags of its own",
+            where=where,
+            hint=f"calibrate again with -e {usual}@{example(usual)}, so that the card follows an "
+            "engine",
+        )
     if engine is None:
         raise UsageError(
             f"{setup.engine.name} reads no flags" + (": it is a bound" if _bound(setup) else ""),

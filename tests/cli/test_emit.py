@@ -244,6 +244,15 @@ def test_a_card_that_was_fitted_speaks_as_the_engine_that_it_follows(capsys):
     )
 
 
+def test_a_card_that_follows_no_engine_says_how_one_comes_to(capsys):
+    Path("mine.yaml").write_text(CARD.replace("follows: vllm\n", ""), encoding="utf-8")
+    said = answered(capsys, ["emit", *FLAGS, "-k", "3", "-e", "./mine.yaml"])
+    assert one_line(said) == (
+        "--engine: mine follows no engine, and reads no flags of its own; calibrate again with "
+        "-e vllm@0.33, so that the card follows an engine"
+    )
+
+
 def test_an_engines_own_counters_are_an_acceptance(capsys):
     """What they do not reach is said."""
     log = str(ROOT / "tests" / "counters" / "fixtures" / "vllm-0.33.log")
