@@ -7,20 +7,27 @@ from typing import Annotated
 
 import typer
 
-from specplan.cli.made import Force, card_file, card_name, put, refuse_source, text_of
+from specplan.cli.made import card_file, card_name, put, refuse_source, text_of
 from specplan.cli.options import Load, Out, What, typed
 
 Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUNS",
-        help="CSV of step times: batch, context, k (0 is plain) and one of step_s, tpot_s, "
-        "tokens_per_s; or rows of measurements.",
+        help="CSV of step times: batch, context, k (0 is plain) and one of step_s, tpot_s "
+        "(also step_ms, tpot_ms), tokens_per_s; or rows of measurements.",
     ),
 ]
 Name = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="Name of the card; that of -o FILE.yaml."),
+]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace the card in -o FILE.yaml; take steps above 1 s or below 20 us as they are.",
+    ),
 ]
 EXAMPLES = """\
 specplan calibrate runs.csv
@@ -49,7 +56,7 @@ def calibrate(
         refuse_source(out, file)
     called = card_name(name, path) or UNNAMED
     flags = typed(what, load)
-    answer, card = answered(runs, flags, catalogue_of(what), called)
+    answer, card = answered(runs, flags, catalogue_of(what), called, force=force)
     if path is None:
         return show(answer, out)
     shown = str(path) if path.is_absolute() else f"./{path}"

@@ -44,9 +44,14 @@ WORKLOAD = ("batch", "context", "acceptance", "k", "isl", "osl")
 
 
 def answered(
-    paths: Sequence[Path], flags: Mapping[str, Sequence[str]], catalogue: Catalogue, name: str
+    paths: Sequence[Path],
+    flags: Mapping[str, Sequence[str]],
+    catalogue: Catalogue,
+    name: str,
+    *,
+    force: bool = False,
 ) -> tuple[Answer, Engine]:
-    """The answer, and the card in it."""
+    """The answer, and the card in it; `force` takes times of a unit that is hard to believe."""
     read = read_runs(list(paths))
     known = _over_cards(flags, read)
     scene = _scene(known, catalogue, read) if known else None
@@ -64,7 +69,7 @@ def answered(
         inputs={**given, **(scene.inputs if scene else resolver.inputs)},
         notes=tuple(dict.fromkeys((*(scene.notes if scene else ()), *resolver.notes))),
     )
-    answer = question(read, asked, around)
+    answer = question(read, replace(asked, trusting=force), around)
     assert isinstance(answer.value, Calibrated)  # noqa: S101 - the question's own
     return answer, answer.value.card
 
@@ -72,19 +77,21 @@ def answered(
 def calibrate(
     *paths: str | Path,
     name: str = UNNAMED,
+    force: bool = False,
     catalogue: Catalogue | None = None,
     **options: Option,
 ) -> Answer:
     """The answer of `specplan calibrate` for Python: `paths` are CSV files of step times, options
     those of the command line with underscores (acceptance, k, batch, context, target, draft,
     hardware, tp, engine, ...). `.value.card` is the engine card, `.value.best_k` the draft length
-    for each batch where an acceptance is given.
+    for each batch where an acceptance is given. Plain steps above a second or below 20 us are
+    refused unless `force` is given.
     """
     if not paths:
         raise UsageError("no RUNS", expected="CSV files of step times")
     files = [Path(path) for path in paths]
     flags = texts_of(options)
-    return answered(files, flags, loaded(catalogue), card_name(name, None))[0]
+    return answered(files, flags, loaded(catalogue), card_name(name, None), force=force)[0]
 
 
 def _over_cards(flags: Mapping[str, Sequence[str]], read: Runs) -> dict[str, tuple[str, ...]]:

@@ -51,6 +51,29 @@ def test_people_see_constants_residuals_and_the_best_k(capsys, runs):
     assert "were not measured" in said.err
 
 
+def test_what_the_steps_leave_to_the_prior_is_one_line(capsys, runs):
+    said = answered(capsys, ["calibrate", str(runs)])
+    found = json.loads(answered(capsys, ["calibrate", str(runs), "-f", "json"]).out)["answer"]
+    assert max(map(len, said.out.splitlines())) <= 80
+    lines = said.out[said.out.index("constants") : said.out.index("residuals")].splitlines()
+    told = [c for c in found["constants"] if c["told"] and c["error"] <= c["value"]]
+    folded = [c["name"].replace("_", " ") for c in found["constants"] if c not in told]
+    assert "spread" in folded
+    assert len([line for line in lines if "+-" in line]) == len(told)
+    (left,) = [part for part in said.out.split("\n\n") if part.startswith("? ")]
+    assert all(name in " ".join(left.split()) for name in folded)
+
+
+def test_milliseconds_in_the_column_of_seconds_write_no_card(capsys):
+    written("runs.csv", table(DENSE), header="step_s")
+    said = answered(capsys, ["calibrate", "runs.csv", "-o", "mine.yaml"])
+    assert said.code == 2
+    assert "its column is step_ms; --force takes it as it is" in one_line(said)
+    assert not Path("mine.yaml").exists()
+    assert answered(capsys, ["calibrate", "runs.csv", "-o", "mine.yaml", "--force"]).code == 0
+    assert "step_ms, tpot_ms" in " ".join(answered(capsys, ["calibrate", "--help"]).out.split())
+
+
 def test_a_batch_that_was_not_measured(capsys, runs):
     words = ["calibrate", str(runs), "-a", CHAT, "-b", "8,32", "-f", "json"]
     found = json.loads(answered(capsys, words).out)
