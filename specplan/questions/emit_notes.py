@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specplan.dialects.writers import outgrown
 from specplan.domain.deployment import OneK, Step, Written
 from specplan.domain.hub import other_names
 from specplan.domain.scenario import Scenario, Setup
@@ -29,6 +30,7 @@ def notes_of(
         yield f"not said: {sentence}"
     if chosen.instead:
         yield from _of_schedule(scenario, setup, chosen, written, chosen.instead)
+    yield from _of_version(written)
     yield from written.notes
     yield from _beside(written, form)
     yield from _of_checkpoint(setup, written)
@@ -85,6 +87,14 @@ def _of_zeros(
         f"where k = 0 the drafter stays in memory: {float(bill.largest):,.0f} sequences fit, "
         f"{float(bill.largest_plain):,.0f} without it"
     )
+
+
+def _of_version(written: Written) -> Iterator[str]:
+    """That a version is newer than all whose words are known."""
+    done = written.done
+    newest = outgrown(done.engine, done.version)
+    if newest:
+        yield f"{done.at} is read as {newest}, the newest whose flags are known here"
 
 
 def _beside(written: Written, form: str) -> Iterator[str]:

@@ -230,6 +230,24 @@ def test_variables_go_with_the_text(engine, name):
         emitted(engine, k="gate", synthetic=True, form="json")
 
 
+@pytest.mark.parametrize(
+    ("engine", "newest"),
+    [
+        ("vllm@0.99", "0.33"),
+        ("vllm@1.0", "0.33"),
+        ("sglang@0.6", "0.5.23"),
+        ("trtllm@1.4", "1.3.0rc27"),
+        ("vllm@0.33.2", ""),
+        ("trtllm@1.3.0rc24", ""),
+        ("sglang@0.5.23.post1", ""),
+    ],
+)
+def test_a_version_that_nobody_read_yet_is_said(engine, newest):
+    notes = [note for note in emitted(engine, k=3).notes if "is read as" in note]
+    said = f"{engine} is read as {newest}, the newest whose flags are known here"
+    assert notes == ([said] if newest else [])
+
+
 def test_a_tree_is_sglangs():
     answer = emitted("sglang@0.5.9", shape=TreeShape(5, 4, 8))
     assert "--speculative-num-draft-tokens 8" in answer.value.texts["flags"]

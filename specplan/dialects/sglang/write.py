@@ -25,6 +25,7 @@ from specplan.domain.deployment import Deployment, File, Json, Written
 from specplan.errors import Refused
 
 EXAMPLE = "0.5.23"
+NEWEST = "0.5.23"
 WAYS: Ways = {
     "eagle": (Span("EAGLE", "0.4.10"),),
     "eagle3": (Span("EAGLE3", "0.4.10"),),

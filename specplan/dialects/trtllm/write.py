@@ -16,6 +16,7 @@ from specplan.domain.deployment import Deployment, File, Json, Step, Written
 from specplan.errors import Refused
 
 EXAMPLE = "1.3.0rc24"
+NEWEST = "1.3.0rc27"
 WAYS: Ways = {
     "eagle3": (Span("Eagle", "1.0", "1.2"), Span("Eagle3", "1.3.0rc0")),
     "mtp": (Span("MTP", "1.0"),),
