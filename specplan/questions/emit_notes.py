@@ -11,7 +11,7 @@ from specplan.domain.scenario import Scenario, Setup
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import percent
-from specplan.questions.emit_k import Chosen, asked_plain, joined, losses_of, never_off
+from specplan.questions.emit_k import Chosen, asked_plain, joined, losses_of, never_off, worth_of
 from specplan.visible import visible
 
 _NOTHING = 0.0005  # is written as 0.0 %
@@ -53,10 +53,17 @@ def _of_schedule(
         return
     said = "" if steps == chosen.schedule else " as it can be said"
     own, drafting = losses_of(scenario, setup, steps, never_off(steps))
+    gain, where = worth_of(scenario, setup, steps, one.k)
     yield (
         f"k by batch{said} {_lost(*own)}; k = {one.k} for all up to {percent(one.loss)}, at "
-        f"{one.batch:,}"
+        f"{one.batch:,}: by batch is up to {percent(gain)} faster, at {where:,}"
     )
+    asked, last = scenario.inputs.get("batch"), steps[-1].last_batch
+    if asked and asked.origin != "default" and max(scenario.batch) < last:
+        yield (
+            f"k by batch goes to {last:,}, the largest batch that fits: batch {asked.value} does "
+            "not limit it"
+        )
     if any(not step.k for step in steps):
         yield from _of_zeros(scenario, setup, written, drafting)
 

@@ -83,7 +83,26 @@ def test_the_gate_says_what_it_loses_and_what_one_k_would():
     assert f"loses up to {100 * max(lost):.1f} % against" in said
     assert f"at batch {lost.index(max(lost)) + 1:,};" in said
     assert f"for all up to {100 * min(worst):.1f} %" in said
+    (one,) = [k for k in range(17) if f"; k = {k} for all" in said]
+    better = [(1 - loss) / (row[one] / max(row)) - 1 for loss, row in zip(lost, rows, strict=True)]
+    most = max(better)
+    assert said.endswith(
+        f": by batch is up to {100 * most:.1f} % faster, at {better.index(most) + 1:,}"
+    )
     assert len(schedule) < len(specplan.gate(specplan.scenario(**axes)).value.ranges) / 2
+
+
+def test_a_schedule_says_that_the_batch_asked_for_does_not_limit_it():
+    said = "does not limit it"
+    short = emitted("vllm@0.33", k="gate", batch="1:16")
+    last = short.value.schedule[-1].last_batch
+    assert last > 16
+    assert (
+        f"k by batch goes to {last}, the largest batch that fits: batch 1:16 does not limit it"
+        in short.notes
+    )
+    assert not any(said in note for note in emitted("vllm@0.33", k="gate").notes)
+    assert not any(said in note for note in emitted("vllm@0.33", k="gate", batch=last).notes)
 
 
 def test_more_hysteresis_is_fewer_ranges():
