@@ -102,13 +102,15 @@ def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
         scenario = build({}, catalogue=library, plan=read)
     _refuse_k(scenario, given.get("k"))
     workload = document.where(("workload",), key=True)
+    used = tuple(_used(library))
     case = Case(
         file=document.name,
         sha256=document.sha256,
         head=head,
         scenario=scenario,
         expectations=tuple(_expectations(read)),
-        used=tuple(_used(library)),
+        used=used,
+        files=_files(scenario, {card.sha256 for card in used}),
         places={"workload": workload, **{key: axis.where for key, axis in given.items()}},
     )
     return case, [*_overriding(library), *_idle(read)]
@@ -166,6 +168,17 @@ def _used(library: Library) -> Iterator[Used]:
         if (used.key, used.sha256) not in seen:
             seen.add((used.key, used.sha256))
             yield used
+
+
+def _files(scenario: Scenario, cards: set[str]) -> dict[str, str]:
+    """The hashes of the files of counters that a plan's acceptances come from; those that are
+    curves are cards.
+    """
+    return {
+        str(given.value): given.sha256
+        for name, given in scenario.inputs.items()
+        if name.partition("_")[0] == "acceptance" and given.sha256 and given.sha256 not in cards
+    }
 
 
 def _overriding(library: Library) -> Iterator[Outcome]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 from specplan.catalogue.runs import read_runs
 from specplan.catalogue.store import Catalogue, is_path
 from specplan.cli import grammar
+from specplan.cli.counted import Option
 from specplan.cli.made import card_name
 from specplan.cli.mixes import flag_of
 from specplan.cli.naming import versioned
@@ -25,31 +28,48 @@ from specplan.questions.calibrated import Around, Asked, Calibrated
 from specplan.questions.calibrated_card import Naming
 
 UNNAMED = "calibrated"  # a card's name where nobody gives one
+NEXT = {
+    "target": ("-t", "MODEL"),
+    "draft": ("-d", "DRAFT"),
+    "hardware": ("-g", "GPU"),
+    "tp": ("--tp", ""),
+    "draft_tp": ("--draft-tp", ""),
+    "dtype": ("--dtype", ""),
+    "draft_dtype": ("--draft-dtype", ""),
+    "kv_dtype": ("--kv-dtype", ""),
+    "acceptance": ("-a", "ACCEPTANCE"),
+}
+"""What best-k needs or was given, its flag, and the word that stands for what nobody said."""
 WORKLOAD = ("batch", "context", "acceptance", "k", "isl", "osl")
 
 
 def answered(
-    paths: Sequence[Path], flags: Mapping[str, Sequence[str]], catalogue: Catalogue, name: str
+    paths: Sequence[Path],
+    flags: Mapping[str, Sequence[str]],
+    catalogue: Catalogue,
+    name: str,
+    *,
+    force: bool = False,
 ) -> tuple[Answer, Engine]:
-    """The answer, and the card in it."""
+    """The answer, and the card in it; `force` takes times of a unit that is hard to believe."""
     read = read_runs(list(paths))
     known = _over_cards(flags, read)
     scene = _scene(known, catalogue, read) if known else None
     asked, resolver = _asked(flags, catalogue, scene)
-    follows = _followed(flags, catalogue, read, scene)
+    follows, version = _followed(flags, catalogue, read, scene)
     given = {f"runs_{n}": _file(path) for n, path in enumerate(paths, start=1)}
     around = Around(
         setup=scene.setups[0] if scene else None,
         naming=Naming(
             name=name,
             follows=follows,
-            ran=read.ran,
+            ran=replace(read.ran, version=version),
             files=", ".join(path.name for path in paths),
         ),
         inputs={**given, **(scene.inputs if scene else resolver.inputs)},
         notes=tuple(dict.fromkeys((*(scene.notes if scene else ()), *resolver.notes))),
     )
-    answer = question(read, asked, around)
+    answer = question(read, replace(asked, trusting=force), around)
     assert isinstance(answer.value, Calibrated)  # noqa: S101 - the question's own
     return answer, answer.value.card
 
@@ -57,19 +77,21 @@ def answered(
 def calibrate(
     *paths: str | Path,
     name: str = UNNAMED,
+    force: bool = False,
     catalogue: Catalogue | None = None,
-    **options: str | float | Iterable[str | float],
+    **options: Option,
 ) -> Answer:
     """The answer of `specplan calibrate` for Python: `paths` are CSV files of step times, options
     those of the command line with underscores (acceptance, k, batch, context, target, draft,
     hardware, tp, engine, ...). `.value.card` is the engine card, `.value.best_k` the draft length
-    for each batch where an acceptance is given.
+    for each batch where an acceptance is given. Plain steps above a second or below 20 us are
+    refused unless `force` is given.
     """
     if not paths:
         raise UsageError("no RUNS", expected="CSV files of step times")
     files = [Path(path) for path in paths]
     flags = texts_of(options)
-    return answered(files, flags, loaded(catalogue), card_name(name, None))[0]
+    return answered(files, flags, loaded(catalogue), card_name(name, None), force=force)[0]
 
 
 def _over_cards(flags: Mapping[str, Sequence[str]], read: Runs) -> dict[str, tuple[str, ...]]:
@@ -156,18 +178,35 @@ def _asked(
 
 def _followed(
     flags: Mapping[str, Sequence[str]], catalogue: Catalogue, read: Runs, scene: Scenario | None
-) -> str | None:
-    """The engine that the card follows: the one named, unless it is a bound or a file."""
+) -> tuple[str | None, str | None]:
+    """The engine that the card follows, and its release: those named, unless a bound or a file."""
     texts = tuple(flags.get("engine", ())) or ((read.engine,) if read.engine else ())
     if not texts:
-        return None
+        return None, None
     if len(texts) > 1 or "," in texts[0]:
         raise UsageError("several engines", where=Where("--engine"), expected="the one that ran")
-    name, _ = versioned(texts[0])
+    name, version = versioned(texts[0])
     if is_path(name):
-        return None
+        return None, None
     card = scene.setups[0].engine if scene else catalogue.engine(name, Where("--engine")).card
-    return None if card.kind == "bound" else card.name
+    return (None, None) if card.kind == "bound" else (card.name, version)
+
+
+def next_words(
+    flags: Mapping[str, Sequence[str]], card: Engine, file: str, folders: Sequence[str]
+) -> str:
+    """The command that uses the card: with all that was given or stated of its setup, and a word
+    for what was not.
+    """
+    fitted = card.steps or card.passes
+    ran = fitted.ran if fitted else None
+    known = {"target": ran.target, "draft": ran.draft, "hardware": ran.gpu} if ran else {}
+    words = ["specplan", "best-k"]
+    for name, (flag, word) in NEXT.items():
+        texts = flags.get(name) or ((known[name],) if known.get(name) else (word,) if word else ())
+        words += [part for text in texts for part in (flag, str(text))]
+    words += [part for folder in folders for part in ("--catalogue", folder)]
+    return shlex.join([*words, "-e", file])
 
 
 def _file(path: Path) -> Input:

@@ -165,7 +165,7 @@ class Load:
             "-k",
             "--k",
             metavar="AXIS",
-            help="Draft tokens per round, or best.",
+            help="Draft tokens per round, or best; emit also: gate, k by batch.",
             autocompletion=complete.among(*complete.CHOSEN_K),
         ),
     ] = None

@@ -279,15 +279,16 @@ class Resolver:
     def _engine(self, text: str, where: Where) -> tuple[Engine, Release | None, str | None]:
         """An engine, the habits of its version, and that version: vllm, or vllm@0.27."""
         with placed(where):
-            name, version = versioned(text)
+            name, said = versioned(text)
         with naming(where):
             loaded = self.catalogue.engine(name, where)
+        version = said or loaded.card.ran_version
         self._record("engine", loaded)
         if loaded.origin.layer == PACKAGED:
             self.ours.add(loaded.card.name)
         with placed(where):
             release = loaded.card.release(version)
-        self.notes += filter(None, [loaded.card.outgrown(version)])
+        self.notes += filter(None, [loaded.card.outgrown(said)])
         return loaded.card, release, version
 
     def _banded(self, setup: Setup) -> Setup:

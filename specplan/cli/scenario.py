@@ -14,11 +14,11 @@ from os import PathLike
 from specplan.catalogue.folders import user_folders
 from specplan.catalogue.store import Catalogue
 from specplan.cli import grammar
+from specplan.cli.counted import Option, acceptance_texts
 from specplan.cli.mixes import flag_of, mix_parts, mix_said
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.resolve import Cards, Resolver
 from specplan.cli.unusable import refuse_unusable
-from specplan.domain.acceptance_text import acceptance_text
 from specplan.domain.scenario import Input, Scenario, Setup
 from specplan.errors import UsageError, Where, placed, unknown
 
@@ -73,14 +73,14 @@ def scenario(
     k_max: int | None = None,
     mix: Sequence[str] = (),
     needs: Iterable[str] = NEEDED,
-    **options: str | float | Iterable[str | float],
+    **options: Option,
 ) -> Scenario:
     """The scenario of the named options, such as target="llama-3-8b" or batch=[1, 16].
 
     Names are those of the command line with underscores; values are texts of its grammar, numbers,
-    or iterables of either. target, draft, hardware and acceptance have no default, and those in
-    `needs` must be named: `best_tree` needs no acceptance. `catalogue` is what `load` returns, or
-    the folder or folders to load.
+    or iterables of either; an acceptance may be the answer of `acceptance` to one capture. target,
+    draft, hardware and acceptance have no default, and those in `needs` must be named: `best_tree`
+    needs no acceptance. `catalogue` is what `load` returns, or the folder or folders to load.
     """
     parts = (mix,) if isinstance(mix, str) else tuple(map(str, mix))
     return build(
@@ -89,7 +89,7 @@ def scenario(
 
 
 def texts_of(
-    options: Mapping[str, str | float | Iterable[str | float]],
+    options: Mapping[str, Option],
 ) -> dict[str, tuple[str, ...]]:
     """The options of Python callers in the grammar of the command line."""
     typed = {
@@ -109,18 +109,16 @@ def loaded(given: Catalogue | Folder | Iterable[Folder] | None) -> Catalogue:
     return load(given) if isinstance(given, str | PathLike) else load(*(given or ()))
 
 
-def _texts(name: str, value: str | float | Iterable[str | float]) -> tuple[str, ...]:
+def _texts(name: str, value: Option) -> tuple[str, ...]:
     """An option's value in the grammar; a list of numbers is read as one axis."""
-    if name == "acceptance" and isinstance(value, Mapping):
-        return (acceptance_text(value),)
+    if name in {"acceptance", "alpha"}:
+        return acceptance_texts(value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         return (str(value),)
     items = tuple(value)
     if not items:
         raise UsageError(f"{name} is empty", expected="a value, or several")
-    numbers = not any(isinstance(item, str | Mapping) for item in items)
-    if name == "acceptance" and not numbers:
-        return tuple(acceptance_text(item) for item in items)
+    numbers = not any(isinstance(item, str) for item in items)
     return (",".join(map(str, items)),) if numbers else tuple(map(str, items))
 
 
@@ -168,7 +166,11 @@ def build(
         growth=_growth(asked),
         parts=parts,
         inputs={
-            **{name: given for name, given in resolver.inputs.items() if name not in own},
+            **{
+                name: given
+                for name, given in resolver.inputs.items()
+                if name not in own or given.sha256
+            },
             **_more_inputs(asked, k_max, said, whose.origin, resolver.inputs),
         },
         notes=tuple(dict.fromkeys(notes)),

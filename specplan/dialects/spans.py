@@ -77,7 +77,10 @@ def word_for(deployment: Deployment, ways: Ways) -> str:
         what = f"-d {named} {_NO_DRAFTERS[deployment.way]}"
     elif spans:
         what = f"{deployment.at} has no drafters of kind {deployment.way}"
-        have = f"{have}; {deployment.way} is in " + " and ".join(span.says for span in spans)
+        versions = " and ".join(span.says for span in spans)
+        if not names:
+            raise Refused(what, expected=f"{deployment.engine} {versions}")
+        have = f"{have}; {deployment.way} is in {versions}"
     else:
         what = f"{deployment.engine} has no drafters of kind {visible(deployment.way, 60)}"
     raise Refused(what, expected=f"one of those it has: {have}" if have else "")

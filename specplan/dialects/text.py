@@ -43,17 +43,24 @@ def shell_text(
 
 def flags_text(flags: Flags, environment: Sequence[tuple[str, str]] = ()) -> str:
     """The flags alone in one line, variables before them."""
-    said = [f"{name}={shlex.quote(value)}" for name, value in environment]
+    said = [_assigned(environment)] if environment else []
     return " ".join([*said, *(_flag(name, value) for name, value in flags)]) + "\n"
+
+
+def _assigned(environment: Sequence[tuple[str, str]]) -> str:
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in environment)
 
 
 def _flag(name: str, value: str | None) -> str:
     return name if value is None else f"{name} {shlex.quote(value)}"
 
 
-def yaml_text(mapping: Mapping[str, Json]) -> str:
-    """Block YAML of mappings within mappings, other values in one line."""
-    return "".join(f"{line}\n" for line in _yaml(mapping, ""))
+def yaml_text(mapping: Mapping[str, Json], environment: Sequence[tuple[str, str]] = ()) -> str:
+    """Block YAML of mappings within mappings, other values in one line; variables, which it has no
+    place for, in a comment before it.
+    """
+    said = f"# start the server with {_assigned(environment)}\n" if environment else ""
+    return said + "".join(f"{line}\n" for line in _yaml(mapping, ""))
 
 
 def _yaml(mapping: Mapping[str, Json], indent: str) -> Iterator[str]:

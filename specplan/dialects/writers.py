@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import cast
 
+from specplan.dialects.spans import Span
 from specplan.domain.deployment import Deployment, Written
 
 WRITERS = {
@@ -14,12 +15,20 @@ WRITERS = {
     "trtllm": "specplan.dialects.trtllm.write",
     "llamacpp": "specplan.dialects.llamacpp.write",
 }
-"""The name of an engine's card -> its writer; EXAMPLE in it is a version, as people type it."""
+"""The name of an engine's card -> its writer; EXAMPLE in it is a version, as people type it, NEWEST
+the newest whose words were read.
+"""
 
 
 def writer(engine: str) -> Callable[[Deployment], Written]:
     """The function that writes for an engine of WRITERS."""
     return cast("Callable[[Deployment], Written]", import_module(WRITERS[engine]).write)
+
+
+def outgrown(engine: str, version: str) -> str:
+    """The newest version whose words were read, where another is newer; else ""."""
+    newest = str(import_module(WRITERS[engine]).NEWEST)
+    return "" if Span("", "0", newest).holds(version) else newest
 
 
 def example(engine: str) -> str:

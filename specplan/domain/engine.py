@@ -253,6 +253,12 @@ class Engine(Strict):
         return self.passes is not None or self.steps is not None
 
     @property
+    def ran_version(self) -> str | None:
+        """The release that whole passes were measured on, where the card says."""
+        fitted = self.steps or self.passes
+        return fitted.ran.version if fitted and fitted.ran else None
+
+    @property
     def rereads(self) -> bool:
         """Whether attention reads the cache once per query; a card that does not say reads once."""
         return bool(self.rereads_kv)

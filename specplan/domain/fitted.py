@@ -15,6 +15,7 @@ from typing import Annotated
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from specplan.domain.card import Name, Strict, Text
+from specplan.domain.version import Version
 from specplan.errors import Misfit
 from specplan.units import Unit
 
@@ -26,12 +27,20 @@ Many = Annotated[float, Ge(1), Le(1_000_000)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran(Strict):
-    """What was measured: whose answers then need no word of caution."""
+    """What was measured: whose answers then need no word of caution. `version` is the release of
+    the engine that the card follows.
+    """
 
     target: Name | None = None
     draft: Text | None = None
     gpu: Name | None = None
     gpus: Annotated[int, Ge(1), Le(1024)] | None = None
+    version: Version | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether it says what was measured."""
+        return bool(self.target or self.draft or self.gpu)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
-"""What `specplan.lock` remembers: the cards that plans were checked with, and what was found."""
+"""What `specplan.lock` remembers: what plans were checked with, and what was found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from specplan.domain.card import Pattern, Strict, Text
@@ -20,11 +20,14 @@ class LockedCard(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedPlan(Strict):
-    """A plan's cards by kind and name, and what each expectation found; None is without end."""
+    """A plan's cards by kind and name, the hashes of the files of counters that it names, and what
+    each expectation found; None is without end.
+    """
 
     sha256: Sha256
     cards: dict[Text, LockedCard]
     found: dict[Text, float | None]
+    files: dict[Text, Sha256] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

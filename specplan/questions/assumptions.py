@@ -86,7 +86,7 @@ def _otherwise(setup: Setup) -> Iterator[str]:
         then = getattr(ran, key) if ran else None
         if then is not None and then != value:
             yield f"{engine.name} was calibrated with {key} {then}: taken to hold for {value}"
-    if engine.steps and ran is None:
+    if engine.steps and not (ran and ran.named):
         yield f"{engine.name} does not say what its steps were measured with: taken to be this"
     if engine.steps and engine.steps.context is None:
         yield f"{engine.name} states no context of its steps: taken to be the one asked about"

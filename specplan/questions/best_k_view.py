@@ -30,6 +30,8 @@ CANDIDATES = (
     "tpot_s",
     "verify_bound_by",
 )
+WIDEST = 58  # of words beside the longest label of a gate, on a page of 80
+WIDE = 64  # of words beside a label of a best k
 
 
 def one(value: BestK, w: Weighed) -> View:
@@ -73,7 +75,7 @@ def _facts(value: BestK) -> list[tuple[str, str]]:
         *yield_words(value.tokens, choice.batch),
         ("margin", _margin(choice)),
         ("acceptance", _acceptance(value)),
-        ("load", load_words(value.load, drafts=choice.k > 0)),
+        *zip(("load", ""), load_lines(value.load, drafts=choice.k > 0), strict=False),
         ("memory", f"drafter {drafter_words(value.memory)}"),
         ("", sequences_words(value.memory)),
         ("binds", _binds(choice)),
@@ -129,13 +131,19 @@ def _other_acceptance(choice: Choice) -> str:
     )
 
 
-def load_words(load: Load, *, drafts: bool) -> str:
-    """Up to which batch it pays, in words; only the memory limit where nothing is drafted."""
+def load_lines(load: Load, *, drafts: bool) -> tuple[str, ...]:
+    """Up to which batch it pays, in words; only the memory limit where nothing is drafted. What is
+    wider than a page is two lines.
+    """
     end = f"memory ends at batch {load.largest_batch:,}"
     if load.largest_batch < 1:
-        return "no sequence fits"
+        return ("no sequence fits",)
     capped = load.scanned_to if load.scanned_to < load.largest_batch else 0
-    return f"{crossing_words(load.crossings, capped)}; {end}" if drafts else end
+    if not drafts:
+        return (end,)
+    words = crossing_words(load.crossings, capped)
+    whole = f"{words}; {end}"
+    return (whole,) if len(whole) <= WIDE else (words, end)
 
 
 def crossing_words(found: tuple[Crossing, ...], capped: int = 0) -> str:
@@ -144,7 +152,32 @@ def crossing_words(found: tuple[Crossing, ...], capped: int = 0) -> str:
         return f"pays up to batch {capped:,}, the last tried"
     if not found:
         return "pays at every batch that fits"
-    return ", ".join(f"{'pays' if c.pays else 'loses'} from batch {c.batch:,}" for c in found)
+    if len(found) <= 2:  # it loses first: before the first batch every k pays
+        return ", ".join(f"{'pays' if c.pays else 'loses'} from batch {c.batch:,}" for c in found)
+    return _but_for(found)
+
+
+def _but_for(found: tuple[Crossing, ...]) -> str:
+    """Where it loses, but for a few ranges of batches; of more the first, and where they end."""
+    first, last = f"loses from batch {found[0].batch:,}", found[-1]
+    paying = [
+        _range(begin.batch, end.batch - 1)
+        for begin, end in zip(found[1::2], found[2::2], strict=False)
+    ]
+    if last.pays:
+        paying.append(f"from {last.batch:,} on")
+    some = f"{first} on, but for {' and '.join(paying)}"
+    if len(paying) <= 2 and len(some) <= WIDEST:
+        return some
+    until = f"and so on to {last.batch:,}{', then pays' if last.pays else ''}"
+    some = f"{first} on, but for {paying[0]} {until}"
+    if len(some) <= WIDEST:
+        return some
+    return f"{first} on, with gaps to batch {last.batch:,}{', then pays' if last.pays else ''}"
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first:,}-{last:,}" if last > first else f"{first:,}"
 
 
 def _binds(choice: Choice) -> str:

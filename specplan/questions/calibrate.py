@@ -17,7 +17,7 @@ from specplan.physics.step_form import StepForm
 from specplan.physics.told import Told, told
 from specplan.questions import calibrate_view as view
 from specplan.questions.calibrate_best import best_k, candidates, choices_of, rows_of
-from specplan.questions.calibrate_doubts import doubts
+from specplan.questions.calibrate_doubts import doubts, refuse_units
 from specplan.questions.calibrated import Around, Asked, Calibrated, Constant, Wrong
 from specplan.questions.calibrated_card import passes_card, steps_card
 from specplan.questions.step_times import StepTimes, step_times
@@ -30,10 +30,13 @@ def calibrate(runs: Runs, asked: Asked, around: Around) -> Answer:
     """Fits an engine to measured steps: to whole passes of the setup's cards, or without cards to
     the form of `specplan.physics.step_form`.
 
-    Refused with fewer than 3 figures, without SciPy, and where tokens per round are missing.
+    Refused with fewer than 3 figures, with steps of an incredible length unless they are trusted,
+    without SciPy, and where tokens per round are missing.
     """
     setup = around.setup
     times = _timed(runs, asked, setup)
+    if not asked.trusting:
+        refuse_units(runs, times)
     if setup is None:
         times, asked = _one_context(times, asked)
     form: PassForm | StepForm

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specplan.domain.runs import STEP, THROUGHPUT, Runs
+from specplan.domain.runs import STEP, THROUGHPUT, TPOT, Runs
+from specplan.errors import InputError
 from specplan.questions.step_times import StepTimes
 from specplan.units import people
 
 LONG_S, SHORT_S = 1.0, 200e-6  # a plain step beyond these is more often a slip of units
+LEAST_S = 20e-6  # no target's step starts and ends in less: a few launches alone take longer
 SHORTER = 0.95  # of a plain step: a round that takes less drafts nothing, or is a time per token
 MANY_MORE = 4.0  # times the sequences, and no more tokens per second: a rate of one sequence
 
@@ -26,6 +28,35 @@ def doubts(runs: Runs, times: StepTimes) -> Iterator[str]:
     if runs.unread:
         many = len(runs.unread) > 1
         yield f"column{'s' if many else ''} {', '.join(runs.unread)}: not read"
+
+
+def refuse_units(runs: Runs, times: StepTimes) -> None:
+    """Refuses a shortest plain step of more than a second or of less than LEAST_S, of all steps
+    where none is plain: its column is of another unit.
+    """
+    points = times.points
+    plain = (points.k == 0) & (points.width == 1)
+    only = np.flatnonzero(plain if plain.any() else np.ones_like(plain))
+    at = int(only[np.argmin(times.time_s[only])])
+    least = float(times.time_s[at])
+    if LEAST_S <= least <= LONG_S:
+        return
+    what = {run.what for run in runs.rows}
+    if THROUGHPUT in what:
+        hint = "tokens_per_s is of all sequences together"
+    else:
+        name = "tpot" if TPOT in what else "step"
+        hint = f"if the file holds milliseconds, its column is {name}_ms"
+        if least < LEAST_S:
+            hint = (
+                f"a column {name}_us holds microseconds, {name}_ms milliseconds, {name}_s seconds"
+            )
+    raise InputError(
+        f"the shortest {'plain ' if plain.any() else ''}step takes {people(least, 's')}",
+        where=times.where[at],
+        expected=f"{people(LEAST_S, 's')} to {people(LONG_S, 's')}",
+        hint=f"{hint}; --force takes it as it is",
+    )
 
 
 def _units(times: StepTimes) -> Iterator[str]:

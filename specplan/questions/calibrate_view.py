@@ -28,8 +28,7 @@ COLUMNS = (
     Column("best", "", "best", "flag", "the best k of its batch"),
     Column("was_measured", "", "measured", "flag", "whether a figure stands behind the row"),
 )
-UNTOLD = "?"  # marks constants that the steps do not tell
-NOTHING = 1e-3  # of its error: a constant that is 0
+UNTOLD = "?"  # begins lines on what the steps do not tell
 SHOWN = ("batch", "k", "measured_s", "form_s", "residual", "left_out", "how")
 
 
@@ -79,7 +78,7 @@ def calibrated(value: Calibrated, naming: Naming, *, known: bool) -> View:
     if value.choices:
         sections.append(Facts((("best k", ""), *(_choice(c, value) for c in value.choices))))
     sections += [
-        Facts((("constants", ""), *map(_constant, value.constants))),
+        Facts((("constants", ""), *map(_constant, filter(_shows, value.constants)))),
         Facts(tuple(_errors(value))),
         Rows(
             columns=SHOWN if not known else ("batch", "context", *SHOWN[1:]), where="was_measured"
@@ -99,15 +98,18 @@ def _form(value: Calibrated) -> str:
     return "step times" if value.form == "steps" else "whole passes and host times"
 
 
+def _shows(one: Constant) -> bool:
+    """Whether a constant has a line: the steps tell it, and tell it from 0."""
+    return one.told and one.error <= abs(one.value)
+
+
 def _constant(one: Constant) -> tuple[str, str]:
-    mark = " " if one.told else UNTOLD
-    return one.name.replace("_", " "), f"{_shown(one):<24} {mark} {one.says}"
+    return one.name.replace("_", " "), f"{_shown(one):<24}   {one.says}"
 
 
 def _shown(one: Constant) -> str:
     if one.unit == "s":
-        value = 0.0 if one.value < NOTHING * one.error else one.value
-        return f"{seconds(value)} +- {seconds(one.error)}"
+        return f"{seconds(one.value)} +- {seconds(one.error)}"
     return f"{significant(one.value)} +- {significant(one.error, 2)}"
 
 
@@ -119,9 +121,12 @@ def _errors(value: Calibrated) -> Iterator[tuple[str, str]]:
 
 def _open(value: Calibrated) -> Iterator[str]:
     for group in value.only_together:
-        yield f"? told only together: {listed(group)}"
-    if value.not_told:
-        yield f"? left to the prior: {listed(value.not_told)}"
+        yield f"{UNTOLD} told only together: {listed(group)}"
+    small = tuple(one.name for one in value.constants if one.told and not _shows(one))
+    said = [f"left to the prior: {listed(value.not_told)}"] if value.not_told else []
+    said += [f"no further from 0 than their errors: {listed(small)}"] if small else []
+    if said:
+        yield f"{UNTOLD} {'; '.join(said)}"
 
 
 def _choice(chosen: Chosen, value: Calibrated) -> tuple[str, str]:

@@ -15,13 +15,14 @@ from specplan.questions.calibrated_card import Naming
 class Asked:
     """What is asked beside the fit: the `acceptance` that a best k needs, candidates (0 to the
     longest measured where empty) and batches (those measured), and the context of both and of rows
-    that name none.
+    that name none. `trusting` takes times of a unit that is hard to believe.
     """
 
     acceptance: Acceptance | None = None
     k: tuple[int, ...] = ()
     batch: tuple[float, ...] = ()
     context: float | None = None
+    trusting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ LEAST_PASS = 0.05  # of a round: what its verification takes at least
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """How the card is called, which engine it `follows`, what ran, and what it was fitted to."""
+    """How the card is called, which engine it `follows`, what ran, and what it was fitted to; the
+    release that ran is part of what ran.
+    """
 
     name: str
     follows: str | None
@@ -102,6 +104,7 @@ def passes_card(form: PassForm, fitted: Fitted, naming: Naming, within: float) -
         draft=form.setup.draft.label if fitted.points.k.any() else None,
         gpu=form.setup.hardware.name,
         gpus=form.setup.gpus,
+        version=naming.ran.version,
     )
     passes = Passes(memory=passes.memory, compute=passes.compute, blend=passes.blend, ran=ran)
     of = ("passes", "releases", *(("expert_overlap",) if "expert_overlap" in at else ()))

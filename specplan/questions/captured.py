@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import accumulate
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from specplan.domain.acceptance import Acceptance, Alpha, Lengths, Unconditional
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import AtLoad, Capture, Engine, Origin, Seen
 from specplan.domain.traps import TRAPS
 from specplan.errors import InputError, Refused, Where
+
+if TYPE_CHECKING:
+    from specplan.questions.acceptance import Counted
 
 _DEVIATIONS = 1.96  # standard deviations from the middle of a 95 % interval to its ends
 _LOUD = ("random-dataset", "lifetime", "counter-overcount", "repeated-prompt", "per-token-rate")
@@ -21,7 +24,7 @@ _POSITIONS = ("per_position", "per_position_low", "per_position_high")
 _ORIGIN = ("format", "engine", "version_guess", "definitions")
 
 
-def acceptance_of(capture: Capture, *, certain: bool = False) -> Acceptance:
+def acceptance_of(capture: Capture | Counted, *, certain: bool = False) -> Acceptance:
     """What planning makes of a capture: its rates by position where it counts them, else alpha
     with its standard deviation (without, if it is to be taken for `certain`), else tokens per round
     at k.
@@ -48,12 +51,12 @@ def kept_at(capture: Capture, k: int | None) -> Acceptance | None:
     return _by_position(capture) or _as_length(capture, k) or _as_alpha(capture, certain=True)
 
 
-def _by_position(capture: Capture) -> Acceptance | None:
+def _by_position(capture: Capture | Counted) -> Acceptance | None:
     rates = capture.per_position
     return Unconditional(tuple(accumulate(rates, min))) if rates else None
 
 
-def _as_alpha(capture: Capture, *, certain: bool) -> Acceptance | None:
+def _as_alpha(capture: Capture | Counted, *, certain: bool) -> Acceptance | None:
     if capture.alpha is None:
         return None
     low, high = capture.alpha_low, capture.alpha_high
@@ -62,7 +65,7 @@ def _as_alpha(capture: Capture, *, certain: bool) -> Acceptance | None:
     return Alpha(capture.alpha, min((high - low) / (2 * _DEVIATIONS), 0.5))
 
 
-def _as_length(capture: Capture, k: int | None) -> Acceptance | None:
+def _as_length(capture: Capture | Counted, k: int | None) -> Acceptance | None:
     tau = capture.tokens_per_round
     return Lengths(((k, min(max(tau, 1.0), k + 1.0)),)) if tau is not None and k else None
 

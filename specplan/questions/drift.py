@@ -1,4 +1,4 @@
-"""What became of a plan since it was locked: which card changed, and what moved with it."""
+"""What became of a plan since it was locked: which card or log changed, and what moved."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 
 from specplan.domain.lock import LockedCard, LockedPlan
+from specplan.errors import Where
 from specplan.questions.verdicts import Judged, Outcome, Used
 from specplan.rules import Finding, Level
 from specplan.rules.expected import Expected
 from specplan.rules.names import Card
 from specplan.rules.plans import BY_KEY, CHANGED
+from specplan.visible import visible
 
 MOST_SHOWN = 6
 _NO_FIGURES = ("sources", "accept", "notes")
@@ -29,16 +31,15 @@ def locked(plan: Judged) -> LockedPlan:
             label: outcome.found if outcome.found is not None and outcome.found < math.inf else None
             for label, outcome in zip(plan.labels, plan.outcomes, strict=True)
         },
+        files=dict(plan.case.files),
     )
 
 
 def drifted(plan: Judged, before: LockedPlan) -> list[Outcome]:
-    """A finding for each card that is not the one locked: an error if a verdict moved."""
-    changed = [
-        (used, before.cards[key])
-        for key, used in plan.case.cards.items()
-        if key in before.cards and before.cards[key].sha256 != used.sha256
-    ]
+    """A finding for each card, and each file of counters, that is not the one locked: an error if a
+    verdict moved.
+    """
+    changed = list(_others(plan, before))
     if not changed:
         return []
     moved = [move for move in _moves(plan, before) if move.moved]
@@ -48,12 +49,20 @@ def drifted(plan: Judged, before: LockedPlan) -> list[Outcome]:
         words += "; the plan changed too"
     return [
         Outcome(
-            finding=Finding(CHANGED.id, level, f"{_changed(used, card)}: {words}"),
-            where=used.where,
-            name=CHANGED.title,
+            finding=Finding(CHANGED.id, level, f"{said}: {words}"), where=where, name=CHANGED.title
         )
-        for used, card in changed
+        for said, where in changed
     ]
+
+
+def _others(plan: Judged, before: LockedPlan) -> Iterator[tuple[str, Where]]:
+    """What is not as it was locked, in words, and where the plan names it."""
+    for key, used in plan.case.cards.items():
+        if key in before.cards and before.cards[key].sha256 != used.sha256:
+            yield _changed(used, before.cards[key]), used.where
+    for name, digest in plan.case.files.items():
+        if before.files.get(name, digest) != digest:
+            yield f"{visible(name, 200)} changed since the lock", plan.case.place("acceptance")
 
 
 def figures(card: Card) -> dict[str, float]:

@@ -112,6 +112,14 @@ def dialect_of(scenario: Scenario, setup: Setup) -> str:
     fitted = setup.engine.follows if setup.engine.kind == "calibrated" else None
     engine = next((name for name in (setup.engine.name, fitted) if name in WRITERS), None)
     where = Where("--engine")
+    if engine is None and setup.engine.kind == "calibrated" and not fitted:
+        usual = next(iter(WRITERS))
+        raise UsageError(
+            f"{setup.engine.name} follows no engine, and reads no flags of its own",
+            where=where,
+            hint=f"calibrate again with -e {usual}@{example(usual)}, so that the card follows an "
+            "engine",
+        )
     if engine is None:
         raise UsageError(
             f"{setup.engine.name} reads no flags" + (": it is a bound" if _bound(setup) else ""),
@@ -139,6 +147,11 @@ def _form(form: str | None, written: Written, engine: str) -> str:
     if form not in written.texts:
         where = Where("--as")
         raise unknown(f"form for {engine}", form, written.texts, where=where)
+    if form == "json" and written.environment:
+        names = " ".join(name for name, _ in written.environment)
+        raise UsageError(
+            f"JSON has no place for {names}", where=Where("--synthetic"), hint="add --as shell"
+        )
     return form
 
 

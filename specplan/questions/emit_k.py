@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from specplan.physics.choose import BATCH_LIMIT, scan_batches
 from specplan.physics.round import seen_by
 from specplan.physics.schedule import Schedule
 from specplan.physics.survival import tokens_of
+from specplan.physics.tokens import FloatArray
 from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import percent, times
 from specplan.questions.facts import facts_of
@@ -114,24 +115,45 @@ def losses_of(
     scenario: Scenario, setup: Setup, *schedules: Sequence[Step]
 ) -> list[tuple[float, int]]:
     """What each schedule loses at most against the best k of each batch, and where."""
+    found = [(0.0, steps[0].first_batch) for steps in schedules]
+    for batch, losses in _losses(scenario, setup, schedules):
+        for i, loss in enumerate(losses):
+            place = int(np.argmax(loss))
+            if loss[place] > found[i][0]:
+                found[i] = float(loss[place]), int(batch[place])
+    return found
+
+
+def worth_of(scenario: Scenario, setup: Setup, steps: Sequence[Step], k: int) -> tuple[float, int]:
+    """What a schedule gains at most over one k for all, as a share of the speedup, and where."""
+    whole = (Step(1, steps[-1].last_batch, k),)
+    most = (0.0, 1)
+    for batch, (own, one) in _losses(scenario, setup, (steps, whole)):
+        gain = (1 - own) / (1 - one) - 1
+        place = int(np.argmax(gain))
+        most = max(most, (float(gain[place]), int(batch[place])), key=lambda found: found[0])
+    return most
+
+
+def _losses(
+    scenario: Scenario, setup: Setup, schedules: Sequence[Sequence[Step]]
+) -> Iterator[tuple[FloatArray, list[FloatArray]]]:
+    """Batches (B,) in order, and what each schedule loses there (B,) against the best k of each."""
     context, acceptance = scenario.context[0], scenario.acceptance[0]
     seen = seen_by(setup, acceptance, context)
     k = lengths(seen, scenario.candidates)
     tokens = tokens_of(acceptance, k, context)
     last = max(steps[-1].last_batch for steps in schedules)
-    found = [(0.0, steps[0].first_batch) for steps in schedules]
     for batch, gain in scan_batches(seen, context, k, last):
         speedup = tokens * gain
         lost = 1 - speedup / speedup.max(axis=1, keepdims=True)
-        for i, steps in enumerate(schedules):
+        losses = []
+        for steps in schedules:
             written = np.asarray([k.index(step.k) for step in steps])
             ends = [step.last_batch for step in steps]
             chosen = written[np.minimum(np.searchsorted(ends, batch), len(steps) - 1)]
-            loss = lost[np.arange(len(batch)), chosen]
-            place = int(np.argmax(loss))
-            if loss[place] > found[i][0]:
-                found[i] = float(loss[place]), int(batch[place])
-    return found
+            losses.append(lost[np.arange(len(batch)), chosen])
+        yield batch, losses
 
 
 def never_off(schedule: Sequence[Step]) -> tuple[Step, ...]:

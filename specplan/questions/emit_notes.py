@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from specplan.dialects.writers import outgrown
 from specplan.domain.deployment import OneK, Step, Written
 from specplan.domain.hub import other_names
 from specplan.domain.scenario import Scenario, Setup
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import percent
-from specplan.questions.emit_k import Chosen, asked_plain, joined, losses_of, never_off
+from specplan.questions.emit_k import Chosen, asked_plain, joined, losses_of, never_off, worth_of
 from specplan.visible import visible
 
 _NOTHING = 0.0005  # is written as 0.0 %
@@ -29,6 +30,7 @@ def notes_of(
         yield f"not said: {sentence}"
     if chosen.instead:
         yield from _of_schedule(scenario, setup, chosen, written, chosen.instead)
+    yield from _of_version(written)
     yield from written.notes
     yield from _beside(written, form)
     yield from _of_checkpoint(setup, written)
@@ -51,10 +53,17 @@ def _of_schedule(
         return
     said = "" if steps == chosen.schedule else " as it can be said"
     own, drafting = losses_of(scenario, setup, steps, never_off(steps))
+    gain, where = worth_of(scenario, setup, steps, one.k)
     yield (
         f"k by batch{said} {_lost(*own)}; k = {one.k} for all up to {percent(one.loss)}, at "
-        f"{one.batch:,}"
+        f"{one.batch:,}: by batch is up to {percent(gain)} faster, at {where:,}"
     )
+    asked, last = scenario.inputs.get("batch"), steps[-1].last_batch
+    if asked and asked.origin != "default" and max(scenario.batch) < last:
+        yield (
+            f"k by batch goes to {last:,}, the largest batch that fits: batch {asked.value} does "
+            "not limit it"
+        )
     if any(not step.k for step in steps):
         yield from _of_zeros(scenario, setup, written, drafting)
 
@@ -87,14 +96,23 @@ def _of_zeros(
     )
 
 
+def _of_version(written: Written) -> Iterator[str]:
+    """That a version is newer than all whose words are known."""
+    done = written.done
+    newest = outgrown(done.engine, done.version)
+    if newest:
+        yield f"{done.at} is read as {newest}, the newest whose flags are known here"
+
+
 def _beside(written: Written, form: str) -> Iterator[str]:
     """What belongs to the plan and is not in the form that was asked for."""
-    if form in {"yaml", "json"} and written.environment:
+    if form == "yaml" and written.environment:
         said = " ".join(f"{name}={value}" for name, value in written.environment)
-        yield f"{form} has no place for variables: start the server with {said}"
+        yield f"start the server with {said}, as the first line says"
     file = written.file
     if file and form != "shell" and written.texts[form] != file.text:
-        inside = next((name for name, text in written.texts.items() if text == file.text), "shell")
+        whole = {n: t for n, t in written.texts.items() if n != "json" or not written.environment}
+        inside = next((name for name, text in whole.items() if text == file.text), "shell")
         yield f"the server reads {file.name} beside it: --as {inside} writes that"
 
 

@@ -42,10 +42,15 @@ def _table(steps: Steps) -> Iterator[tuple[str, str]]:
 
 
 def _ran(ran: Ran | None) -> Iterator[tuple[str, str]]:
-    if ran is None:
+    if ran is None or not (ran.named or ran.version):
         return
     gpu = f"{ran.gpus}x {ran.gpu}" if ran.gpus and ran.gpus > 1 else ran.gpu
-    said = (ran.target, ran.draft and f"+ {ran.draft}", gpu and f"on {gpu}")
+    said = (
+        ran.target,
+        ran.draft and f"+ {ran.draft}",
+        gpu and f"on {gpu}",
+        ran.version and f"version {ran.version}",
+    )
     yield "measured with", " ".join(filter(None, said))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,7 @@ class Gate:
     scanned_to: int
 
 
+WAVERS = "k rises where rows fill tiles of a matmul; specplan emit -k gate: fewer ranges"
 COLUMNS = (
     Column("first_batch", "sequences", "from", "count", "first batch of the range"),
     Column("last_batch", "sequences", "to", "count", "last batch of the range"),
@@ -164,9 +165,17 @@ def _view(scenario: Scenario, setup: Setup, value: Gate) -> View:
         caption=(
             f"{setup.label}, {dtype_words(setup)}",
             f"context {people(scenario.context[0], 'tokens')}, acceptance {scenario.acceptance[0]}",
+            *_wavers(setup, value),
         ),
         sections=tuple(sections),
     )
+
+
+def _wavers(setup: Setup, value: Gate) -> Iterator[str]:
+    """Why k is longer at some larger batch, where kernels have it so."""
+    rises = any(after.k > before.k for before, after in pairwise(value.ranges))
+    if rises and setup.engine.kernels and not setup.engine.fitted:
+        yield WAVERS
 
 
 def _verdict(value: Gate) -> str:

@@ -78,7 +78,9 @@ class Used:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A plan that reads well; `places` are those of its keys."""
+    """A plan that reads well; `places` are those of its keys, `files` the hashes of the files of
+    counters that it names.
+    """
 
     file: str
     sha256: str
@@ -87,6 +89,7 @@ class Case:
     expectations: tuple[Expectation, ...]
     used: tuple[Used, ...]
     places: Mapping[str, Where] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def place(self, key: str) -> Where:
         """Where the plan says something of the key, or else the workload, or its head."""

@@ -181,10 +181,11 @@ ABSENT = Rule(
 CHANGED = Rule(
     id="SP103",
     level="note",
-    title="card changed since the lock",
-    what="A card is not the one that specplan.lock was written with; an error if a verdict moved.",
+    title="card or log changed since the lock",
+    what="A card, or a file of counters, is not the one that specplan.lock was written with; an "
+    "error if a verdict moved.",
     why="The plan is as it was, and its figures are not.",
-    remedy="If the new card is right, mend the plan and write the lock anew with --lock.",
+    remedy="If the new one is right, mend the plan and write the lock anew with --lock.",
 )
 UNGUARDED = Rule(
     id="SP104",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,29 @@ def test_people_see_constants_residuals_and_the_best_k(capsys, runs):
         assert words in said.out
     assert "\n  draft " in said.out
     assert "were not measured" in said.err
+
+
+def test_what_the_steps_leave_to_the_prior_is_one_line(capsys, runs):
+    said = answered(capsys, ["calibrate", str(runs)])
+    found = json.loads(answered(capsys, ["calibrate", str(runs), "-f", "json"]).out)["answer"]
+    assert max(map(len, said.out.splitlines())) <= 80
+    lines = said.out[said.out.index("constants") : said.out.index("residuals")].splitlines()
+    told = [c for c in found["constants"] if c["told"] and c["error"] <= c["value"]]
+    folded = [c["name"].replace("_", " ") for c in found["constants"] if c not in told]
+    assert "spread" in folded
+    assert len([line for line in lines if "+-" in line]) == len(told)
+    (left,) = [part for part in said.out.split("\n\n") if part.startswith("? ")]
+    assert all(name in " ".join(left.split()) for name in folded)
+
+
+def test_milliseconds_in_the_column_of_seconds_write_no_card(capsys):
+    written("runs.csv", table(DENSE), header="step_s")
+    said = answered(capsys, ["calibrate", "runs.csv", "-o", "mine.yaml"])
+    assert said.code == 2
+    assert "its column is step_ms; --force takes it as it is" in one_line(said)
+    assert not Path("mine.yaml").exists()
+    assert answered(capsys, ["calibrate", "runs.csv", "-o", "mine.yaml", "--force"]).code == 0
+    assert "step_ms, tpot_ms" in " ".join(answered(capsys, ["calibrate", "--help"]).out.split())
 
 
 def test_a_batch_that_was_not_measured(capsys, runs):
@@ -133,6 +157,51 @@ def test_a_card_over_cards_follows_the_engine_named(capsys, runs):
     other = ["best-k", "-t", "llama-3-8b", "-d", "llama-3.2-1b", "-g", "h100", "-a", "0.7"]
     said = answered(capsys, [*other, "-e", "./ours.yaml"])
     assert "was calibrated with target llama-3.1-8b: taken to hold for llama-3-8b" in said.err
+
+
+@pytest.mark.parametrize("setup", [SETUP, ()])
+def test_a_card_keeps_the_release_that_it_was_measured_on(capsys, runs, setup):
+    """Over cards and without: emit then speaks to that release unless another is named."""
+    words = ["calibrate", str(runs), *setup, "-e", "sglang@0.5.23", "-o", "mine.yaml"]
+    assert answered(capsys, words).code == 0
+    assert 'version: "0.5.23"' in Path("mine.yaml").read_text("utf-8")
+
+    def asked(engine):
+        return answered(capsys, ["emit", *SETUP, "-a", "0.7", "-k", "3", "-e", engine])
+
+    bare = asked("./mine.yaml")
+    assert bare.code == 0, bare.err
+    assert bare.out == asked("sglang@0.5.23").out
+    older = asked("./mine.yaml@0.5.2")
+    assert older.code == 0
+    shown = answered(capsys, ["engines", "show", "./mine.yaml"]).out
+    assert "version 0.5.23" in shown
+    if not setup:  # the release alone does not say what was measured
+        words = ["best-k", *SETUP, "-a", "0.7", "-e", "./mine.yaml"]
+        assert "does not say what its steps were measured with" in answered(capsys, words).err
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            (*SETUP, "-a", CHAT),
+            "-t llama-3.1-8b -d eagle3-llama-3.1-8b -g h100 -a unconditional:.75,.55,.42,.33,.26",
+        ),
+        (("-a", "0.7"), "-t MODEL -d DRAFT -g GPU -a 0.7"),
+        ((), "-t MODEL -d DRAFT -g GPU -a ACCEPTANCE"),
+        (
+            (*SETUP, "--tp", "1", "-e", "vllm"),
+            "-t llama-3.1-8b -d eagle3-llama-3.1-8b -g h100 --tp 1 -a ACCEPTANCE",
+        ),
+    ],
+)
+def test_what_to_do_next_is_a_whole_command(capsys, runs, given, words):
+    said = answered(capsys, ["calibrate", str(runs), *given, "-o", "mine.yaml"])
+    then = f"specplan best-k {words} -e ./mine.yaml"
+    assert f"specplan: next: {then}\n" in said.err
+    if "ACCEPTANCE" not in words and "MODEL" not in words:
+        assert answered(capsys, shlex.split(then)[1:]).code == 0
 
 
 def test_a_measured_verify_width_curve_takes_the_models_place(capsys):

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,6 +17,7 @@ from typed import ROOT, answered, environment
 
 from specplan.catalogue.read import read_file
 
+COUNTERS = Path(__file__).parents[1] / "counters" / "fixtures"
 PLAN = """\
 schema: plan/1
 target: llama-3-8b
@@ -776,6 +778,44 @@ def test_the_life_of_a_lock(capsys):
     )
     assert said(capsys, "plan.yaml", "--lock").code == 0
     assert said(capsys, "plan.yaml").err == ""
+
+
+GUARD = {"k": "3", "expect": "{min_speedup: 1.6}"}
+
+
+def test_a_lock_holds_the_logs_of_a_plan(capsys):
+    log = Path("captures/server.log")
+    log.parent.mkdir()
+    lines = (COUNTERS / "vllm-0.33.log").read_bytes()
+    log.write_bytes(lines)
+    put("plan.yaml", workload='{batch: 4, context: 2k, acceptance: "captures/server.log"}', **GUARD)
+    assert said(capsys, "--lock").code == 0
+    locked = json.loads(Path("specplan.lock").read_text())["plans"]["plan.yaml"]
+    assert locked["files"] == {"captures/server.log": sha256(lines).hexdigest()}
+    assert "SP103" not in said(capsys).out
+
+    log.write_bytes((COUNTERS / "sglang-0.5.23.log").read_bytes())
+    answer = said(capsys)
+    assert answer.err.startswith(
+        "specplan: plan.yaml:6:47: captures/server.log changed since the lock: min_speedup 1.6"
+    )
+
+    del locked["files"]  # as locks were before
+    Path("specplan.lock").write_text(
+        json.dumps({"schema": "lock/1", "plans": {"plan.yaml": locked}})
+    )
+    assert "changed since" not in (old := said(capsys)).out + old.err
+
+
+def test_a_lock_holds_the_logs_of_a_mix(capsys):
+    """Each workload has its own acceptance, and the plan none."""
+    Path("a.log").write_bytes((COUNTERS / "vllm-0.33.log").read_bytes())
+    Path("b.log").write_bytes((COUNTERS / "sglang-0.5.23.log").read_bytes())
+    parts = ", ".join(f"{{weight: 1, acceptance: {name}.log}}" for name in "ab")
+    put("plan.yaml", workload=f"{{batch: 4, context: 2k, mix: [{parts}]}}", **GUARD)
+    assert said(capsys, "--lock").code == 0
+    locked = json.loads(Path("specplan.lock").read_text())["plans"]["plan.yaml"]
+    assert set(locked["files"]) == {"a.log", "b.log"}
 
 
 def test_each_folder_has_its_lock_and_plans_not_checked_keep_theirs(capsys):

@@ -244,6 +244,48 @@ def test_a_card_that_was_fitted_speaks_as_the_engine_that_it_follows(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            (*FLAGS, "-e", "sglang@0.4"),
+            "sglang@0.4 has no drafters of kind eagle3; expected sglang 0.4.10 and later",
+        ),
+        (
+            (*FLAGS, "-e", "llamacpp@b11434"),
+            "the cards of llama-3.1-8b and eagle3-llama-3.1-8b name no .gguf file that llamacpp "
+            "could load; expected --target-path TARGET.gguf and --draft-path DRAFT.gguf; a .gguf "
+            "file, or ORG/NAME-GGUF",
+        ),
+        (
+            (*FLAGS, "-e", "llamacpp@b11434", "--draft-path", "d.gguf"),
+            "the card of llama-3.1-8b names no .gguf file that llamacpp could load; expected "
+            "--target-path TARGET.gguf; a .gguf file, or ORG/NAME-GGUF",
+        ),
+        (
+            (*WHERE, "-d", "ngram", "-e", "llamacpp@b11434"),
+            "the card of llama-3.1-8b names no .gguf file that llamacpp could load; expected "
+            "--target-path TARGET.gguf; a .gguf file, or ORG/NAME-GGUF",
+        ),
+    ],
+)
+def test_all_that_is_missing_is_asked_for_at_once(capsys, words, message):
+    assert one_line(answered(capsys, ["emit", *words, "-k", "3"])) == message
+
+
+def test_help_names_the_gate(capsys):
+    assert "emit also: gate" in " ".join(answered(capsys, ["emit", "--help"]).out.split())
+
+
+def test_a_card_that_follows_no_engine_says_how_one_comes_to(capsys):
+    Path("mine.yaml").write_text(CARD.replace("follows: vllm\n", ""), encoding="utf-8")
+    said = answered(capsys, ["emit", *FLAGS, "-k", "3", "-e", "./mine.yaml"])
+    assert one_line(said) == (
+        "--engine: mine follows no engine, and reads no flags of its own; calibrate again with "
+        "-e vllm@0.33, so that the card follows an engine"
+    )
+
+
 def test_an_engines_own_counters_are_an_acceptance(capsys):
     """What they do not reach is said."""
     log = str(ROOT / "tests" / "counters" / "fixtures" / "vllm-0.33.log")

@@ -580,9 +580,9 @@ def test_llamacpp_flags_by_build(make, way, build, flags):
 
 
 def test_llamacpp_loads_files_of_its_own(make):
-    with pytest.raises(Refused, match=r"the card of t names no checkpoint.*--target-path"):
+    with pytest.raises(Refused, match=r"the card of t names no .gguf file.*--target-path"):
         writer("llamacpp")(make("llamacpp", "11434", way="mtp"))
-    with pytest.raises(Refused, match=r"the card of d names no checkpoint.*--draft-path"):
+    with pytest.raises(Refused, match=r"the card of d names no .gguf file.*--draft-path"):
         writer("llamacpp")(make("llamacpp", "11434", target="t.gguf"))
     hub = make("llamacpp", "11434", target="org/T-GGUF", draft="org/D-GGUF")
     written = writer("llamacpp")(hub)

@@ -98,8 +98,7 @@ def test_steps_of_one_context_answer_for_another_and_say_so():
 @pytest.mark.parametrize(
     ("header", "lines", "note"),
     [
-        ("batch,k,step_s", [(b, k, 1000 * t) for b, k, t in table(DENSE)], "its column is step_ms"),
-        ("batch,k,step_ms", table(DENSE, batches=(1, 4)), "its column is step_s"),
+        ("batch,k,step_us", [(b, k, 1e4 * t) for b, k, t in table(DENSE)], "its column is step_s"),
         ("batch,k,step_s", [(1, 0, 0.01), (1, 1, 0.007), (1, 5, 0.006)], "stands in a column tpot"),
         ("batch,k,tokens_per_s", [(1, 0, 90), (8, 0, 80), (32, 0, 70)], "of all of them together"),
         ("batch,k,step_s,alpha,gpu", [(*row, 0.7, "x") for row in table(DENSE)], "alpha, gpu: not"),
@@ -109,6 +108,44 @@ def test_a_column_that_holds_something_else_is_doubted(header, lines, note):
     text = [header, *(",".join(map(str, line)) for line in lines)]
     Path("runs.csv").write_text("\n".join(text) + "\n")
     assert any(note in said for said in specplan.calibrate("runs.csv").notes)
+
+
+SLIPS = [
+    (
+        "step_s",
+        [(b, k, 1000 * t) for b, k, t in table(DENSE)],
+        "plain step takes 6.08 s; expected 20 us to 1 s; if the file holds milliseconds, its "
+        "column is step_ms; --force",
+    ),
+    ("tpot_s", [(b, 0, 7.5) for b in (1, 2, 4)], "its column is tpot_ms; --force"),
+    (
+        "step_ms",
+        table(DENSE),
+        "plain step takes 6.08 us; expected 20 us to 1 s; a column step_us holds microseconds, "
+        "step_ms milliseconds, step_s seconds; --force",
+    ),
+    ("tokens_per_s", [(1, 0, 0.1), (8, 0, 0.7), (32, 0, 2)], "tokens_per_s is of all sequences"),
+    ("step_s", [(b, 3, 9.0) for b in (1, 2, 4)], "shortest step takes 9 s"),
+]
+
+
+@pytest.mark.parametrize(("column", "lines", "says"), SLIPS)
+def test_steps_of_an_incredible_length_are_refused_unless_they_are_trusted(column, lines, says):
+    text = [f"batch,k,{column}", *(",".join(map(str, line)) for line in lines)]
+    Path("runs.csv").write_text("\n".join(text) + "\n")
+    with pytest.raises(InputError, match="the shortest ") as refused:
+        specplan.calibrate("runs.csv")
+    assert says in str(refused.value)
+    assert str(refused.value).startswith("runs.csv:2:")
+    assert specplan.calibrate("runs.csv", force=True).value.card
+
+
+def test_a_round_may_take_more_than_a_second():
+    """One plain step of half a second is enough to believe the unit."""
+    lines = [(1, 0, 0.5), (8, 0, 0.6), (1, 3, 1.5), (8, 3, 1.9)]
+    text = ["batch,k,step_s", *(",".join(map(str, line)) for line in lines)]
+    Path("runs.csv").write_text("\n".join(text) + "\n")
+    assert specplan.calibrate("runs.csv").value.figures == 4
 
 
 def test_figures_as_they_should_be_are_not_doubted():

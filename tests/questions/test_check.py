@@ -255,6 +255,19 @@ def test_a_card_that_moved_a_verdict():
     )
 
 
+def test_a_log_that_moved_a_verdict_and_one_that_did_not():
+    plan = using(1e12)
+    then = replace(plan, case=replace(plan.case, files={"a.log": "a" * 64, "b.log": "b" * 64}))
+    now = using(0.5e12)
+    now = replace(now, case=replace(now.case, files={"a.log": "c" * 64, "b.log": "b" * 64}))
+    (outcome,) = drifted(now, locked(then))
+    assert outcome.finding.level == "error"
+    assert outcome.finding.message == ("a.log changed since the lock: max_tpot 0.875 ms -> 1.75 ms")
+    same = replace(plan, case=replace(plan.case, files={"a.log": "c" * 64}))
+    (outcome,) = drifted(same, locked(then))
+    assert outcome.finding.level == "note"
+
+
 def test_a_limit_that_changed_is_not_the_cards_doing():
     before = locked(using(1e12))
     (outcome,) = drifted(using(1.1e12, "b" * 64, limit=9.0), before)

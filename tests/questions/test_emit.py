@@ -83,7 +83,26 @@ def test_the_gate_says_what_it_loses_and_what_one_k_would():
     assert f"loses up to {100 * max(lost):.1f} % against" in said
     assert f"at batch {lost.index(max(lost)) + 1:,};" in said
     assert f"for all up to {100 * min(worst):.1f} %" in said
+    (one,) = [k for k in range(17) if f"; k = {k} for all" in said]
+    better = [(1 - loss) / (row[one] / max(row)) - 1 for loss, row in zip(lost, rows, strict=True)]
+    most = max(better)
+    assert said.endswith(
+        f": by batch is up to {100 * most:.1f} % faster, at {better.index(most) + 1:,}"
+    )
     assert len(schedule) < len(specplan.gate(specplan.scenario(**axes)).value.ranges) / 2
+
+
+def test_a_schedule_says_that_the_batch_asked_for_does_not_limit_it():
+    said = "does not limit it"
+    short = emitted("vllm@0.33", k="gate", batch="1:16")
+    last = short.value.schedule[-1].last_batch
+    assert last > 16
+    assert (
+        f"k by batch goes to {last}, the largest batch that fits: batch 1:16 does not limit it"
+        in short.notes
+    )
+    assert not any(said in note for note in emitted("vllm@0.33", k="gate").notes)
+    assert not any(said in note for note in emitted("vllm@0.33", k="gate", batch=last).notes)
 
 
 def test_more_hysteresis_is_fewer_ranges():
@@ -202,7 +221,7 @@ def test_acceptance_is_pretended_as_it_was_given():
         ("trtllm@1.3.0rc24", "flags", "the server reads trtllm.yaml beside it: --as yaml writes"),
         ("trtllm@1.3.0rc24", "shell", ""),
         ("sglang@0.5.23", "yaml", "start the server with SGLANG_SIMULATE_ACC_LEN=2.9"),
-        ("sglang@0.5.23", "flags", "reads speculative-adaptive.json beside it: --as json writes"),
+        ("sglang@0.5.23", "flags", "reads speculative-adaptive.json beside it: --as shell writes"),
         ("sglang@0.5.23", "shell", ""),
         ("vllm@0.33", "yaml", ""),
     ],
@@ -211,6 +230,41 @@ def test_what_a_form_has_no_place_for_is_said(engine, form, said):
     notes = " ".join(emitted(engine, k="gate", synthetic=True, form=form).notes)
     assert (said in notes) if said else ("start the server with" not in notes)
     assert ("beside it" in notes) == ("beside it" in said or (engine, form) == SGLANG_YAML)
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [("trtllm@1.3.0rc24", "TLLM_SPEC_DECODE_FORCE"), ("sglang@0.5.23", "SGLANG_SIMULATE_ACC_LEN")],
+)
+def test_variables_go_with_the_text(engine, name):
+    """Whoever keeps the text and reads no note starts the server with them all the same."""
+    assert name not in emitted(engine, k="gate", form="yaml").value.text
+    for form in ("shell", "flags", "yaml"):
+        text = emitted(engine, k="gate", synthetic=True, form=form).value.text
+        assert f"{name}" in text
+    first, *rest = text.splitlines()
+    assert first.startswith(f"# start the server with {name}")
+    assert rest == emitted(engine, k="gate", form="yaml").value.text.splitlines()
+    with pytest.raises(UsageError, match=f"--synthetic: JSON has no place for {name}.*as shell"):
+        emitted(engine, k="gate", synthetic=True, form="json")
+
+
+@pytest.mark.parametrize(
+    ("engine", "newest"),
+    [
+        ("vllm@0.99", "0.33"),
+        ("vllm@1.0", "0.33"),
+        ("sglang@0.6", "0.5.23"),
+        ("trtllm@1.4", "1.3.0rc27"),
+        ("vllm@0.33.2", ""),
+        ("trtllm@1.3.0rc24", ""),
+        ("sglang@0.5.23.post1", ""),
+    ],
+)
+def test_a_version_that_nobody_read_yet_is_said(engine, newest):
+    notes = [note for note in emitted(engine, k=3).notes if "is read as" in note]
+    said = f"{engine} is read as {newest}, the newest whose flags are known here"
+    assert notes == ([said] if newest else [])
 
 
 def test_a_tree_is_sglangs():

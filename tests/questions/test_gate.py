@@ -9,11 +9,13 @@ import oracle
 import pytest
 import worlds
 
+import specplan
 from specplan.domain.acceptance import Alpha
 from specplan.errors import UsageError
 from specplan.physics.choose import Crossing
 from specplan.questions import gate as gating
-from specplan.questions.gate import gate
+from specplan.questions.best_k_view import crossing_words
+from specplan.questions.gate import WAVERS, FixedK, Gate, _fixed_facts, gate
 
 HALF = (Alpha(0.5),)
 
@@ -147,3 +149,51 @@ def test_sequences_that_grow_end_the_schedule_sooner():
 def test_gates_are_about_one_setup_context_and_acceptance(cases, axes, says):
     with pytest.raises(UsageError, match=says):
         gate(worlds.scenario(*cases, **axes))
+
+
+def crossed(*batches: int) -> tuple[Crossing, ...]:
+    return tuple(Crossing(batch, pays=bool(place % 2)) for place, batch in enumerate(batches))
+
+
+@pytest.mark.parametrize(
+    ("batches", "words"),
+    [
+        ((), "pays at every batch that fits"),
+        ((163,), "loses from batch 163"),
+        ((69, 75), "loses from batch 69, pays from batch 75"),
+        ((69, 70, 73), "loses from batch 69 on, but for 70-72"),
+        ((107, 119, 129, 136, 137), "loses from batch 107 on, but for 119-128 and 136"),
+        ((107, 119, 129, 136), "loses from batch 107 on, but for 119-128 and from 136 on"),
+        (
+            (9, 11, 13, 17, 19, 33, 1500),
+            "loses from batch 9 on, but for 11-12 and so on to 1,500",
+        ),
+        (
+            (110, 112, 119, 130, 140, 150, 163),
+            "loses from batch 110 on, but for 112-118 and so on to 163",
+        ),
+        (
+            (1110, 1112, 1119, 1130, 1140, 1150),
+            "loses from batch 1,110 on, with gaps to batch 1,150, then pays",
+        ),
+    ],
+)
+def test_a_k_that_wavers_is_told_in_few_words(batches, words):
+    assert crossing_words(crossed(*batches)) == words
+
+
+def test_no_line_of_a_gate_is_wider_than_a_page():
+    found = crossed(*range(110, 1000, 7))
+    fixed = tuple(FixedK(k, found[k:] if k % 2 == 0 else found) for k in (1, 12, 13))
+    words = [f"  {label}  {said}" for label, said in _fixed_facts(Gate((), fixed, 999, 999, 999))]
+    assert max(map(len, words)) <= 80
+
+
+def test_why_k_wavers_is_a_line_of_the_caption():
+    setup = {"target": "llama-3.1-8b", "draft": "eagle3", "hardware": "h100", "acceptance": 0.7}
+    tiled = gate(specplan.scenario(**setup, engine="vllm"))
+    assert any(after.k > before.k for before, after in pairwise(tiled.value.ranges))
+    assert WAVERS in tiled.view.caption
+    assert len(WAVERS) <= 80
+    ideal = gate(specplan.scenario(**setup, engine="roofline"))
+    assert WAVERS not in ideal.view.caption

@@ -14,6 +14,7 @@ from specplan.domain.version import ordered
 from specplan.errors import Refused
 
 EXAMPLE = "b11434"
+NEWEST = "11434"
 WAYS: Ways = {
     "model": (
         Span("-md", "1", "8000"),
@@ -41,6 +42,7 @@ def write(deployment: Deployment) -> Written:
     if deployment.tree:
         raise Refused(f"{deployment.engine}'s server verifies chains", expected="-k")
     kind = word_for(deployment, WAYS)
+    _refuse_unloadable(deployment, kind)
     lost = deployment.unsaid_cache({})
     notes: list[str] = []
     if deployment.schedule:
@@ -93,16 +95,32 @@ def _is_gguf(name: str | None) -> bool:
     return name is not None and (name.endswith(".gguf") or "gguf" in name.lower())
 
 
+def _refuse_unloadable(deployment: Deployment, kind: str) -> None:
+    """Asks for all files that no card names at once."""
+    paths: dict[str, str] = {}
+    if not _is_gguf(deployment.target):
+        paths["--target-path TARGET.gguf"] = deployment.target_name
+    drafts = deployment.speculates and kind != IN_TARGET and not kind.startswith("ngram")
+    if drafts and not _is_gguf(deployment.draft):
+        paths["--draft-path DRAFT.gguf"] = deployment.draft_name
+    if paths:
+        many = len(paths) > 1
+        raise Refused(
+            f"the card{'s' if many else ''} of {' and '.join(paths.values())} "
+            f"name{'' if many else 's'} no .gguf file that {deployment.engine} could load",
+            expected=" and ".join(paths),
+            hint="a .gguf file, or ORG/NAME-GGUF",
+        )
+
+
 def _target(deployment: Deployment) -> tuple[str, str]:
     """The target's file, or its repository."""
-    name = deployment.target if _is_gguf(deployment.target) else None
-    found = deployment.needed("the target", "--target-path", deployment.target_name, name)
+    found = str(deployment.target)
     return ("-m" if found.endswith(".gguf") else "-hf", found)
 
 
 def _drafter(deployment: Deployment) -> str:
-    name = deployment.draft if _is_gguf(deployment.draft) else None
-    return deployment.needed("the drafter", "--draft-path", deployment.draft_name, name)
+    return str(deployment.draft)
 
 
 def _speculation(

@@ -25,6 +25,7 @@ from specplan.domain.deployment import Deployment, File, Json, Written
 from specplan.errors import Refused
 
 EXAMPLE = "0.5.23"
+NEWEST = "0.5.23"
 WAYS: Ways = {
     "eagle": (Span("EAGLE", "0.4.10"),),
     "eagle3": (Span("EAGLE3", "0.4.10"),),
@@ -91,7 +92,7 @@ def _written(
     texts = {
         "shell": shell_text(program, flags, environment, file),
         "flags": flags_text(flags, environment),
-        "yaml": yaml_text({"model-path": target, **keys}),
+        "yaml": yaml_text({"model-path": target, **keys}, environment),
     }
     if file is not None:
         texts["json"] = file.text

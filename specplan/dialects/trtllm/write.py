@@ -16,6 +16,7 @@ from specplan.domain.deployment import Deployment, File, Json, Step, Written
 from specplan.errors import Refused
 
 EXAMPLE = "1.3.0rc24"
+NEWEST = "1.3.0rc27"
 WAYS: Ways = {
     "eagle3": (Span("Eagle", "1.0", "1.2"), Span("Eagle3", "1.3.0rc0")),
     "mtp": (Span("MTP", "1.0"),),
@@ -95,12 +96,12 @@ def _written(
         "the target", "--target-path", deployment.target_name, deployment.target
     )
     whole = {**_served(deployment), **({"speculative_config": config} if config else {})}
-    file = File(FILE, yaml_text(whole)) if whole else None
+    file = File(FILE, yaml_text(whole, environment)) if whole else None
     reads = "--config" if CONFIG_FLAG.holds(deployment.version) else "--extra_llm_api_options"
     program = ("trtllm-serve", target)
     flags: list[tuple[str, str | None]] = [(reads, FILE)] if file else []
     texts = {
-        "yaml": yaml_text(whole) if whole else "{}\n",
+        "yaml": file.text if file else "{}\n",
         "shell": shell_text(program, flags, environment, file),
         "flags": flags_text(flags, environment),
         "json": json_text(whole) + "\n",

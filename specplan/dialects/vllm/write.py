@@ -19,6 +19,7 @@ from specplan.domain.deployment import Deployment, Json, Written
 from specplan.errors import Refused
 
 EXAMPLE = "0.33"
+NEWEST = "0.33"
 PARALLEL = "parallel_drafting"
 WAYS: Ways = {
     "ngram": (Span(LOOKUP, *V0), Span("ngram", "0.8.5")),
