@@ -40,6 +40,8 @@ def _one(value: object) -> str:
     if isinstance(value, PathLike):
         return str(fspath(value))
     counted = value.value if isinstance(value, Answer) else value
+    if isinstance(counted, Acceptance):
+        return _text(counted)
     if isinstance(counted, Capture | Counted):
         return _text(acceptance_of(counted))
     raise UsageError(
@@ -51,7 +53,7 @@ def _one(value: object) -> str:
 
 
 def _text(found: Acceptance) -> str:
-    """To the last digit what a capture gives, as somebody could type it."""
+    """As somebody could type it; what a capture gives to the last digit."""
     match found:
         case Unconditional(rates):
             return f"unconditional:{','.join(map(repr, rates))}"
@@ -59,4 +61,4 @@ def _text(found: Acceptance) -> str:
             return f"{alpha!r}{UNCERTAIN}{sd!r}" if sd else repr(alpha)
         case Lengths(points):
             return "length:" + ",".join(f"{tau!r}@{k}" for k, tau in points)
-    raise UsageError(f"{visible(str(found), 60)} is no acceptance of a capture")
+    return str(found)

@@ -9,7 +9,7 @@ import pytest
 
 import specplan
 from specplan.cli.captures import one_capture
-from specplan.domain.acceptance import Lengths, Named
+from specplan.domain.acceptance import Alpha, Decay, Lengths, Named
 from specplan.errors import UsageError
 
 FIXTURES = Path(__file__).parents[1] / "counters" / "fixtures"
@@ -43,6 +43,11 @@ def test_a_capture_of_tokens_per_round_alone():
     capture = replace(one_capture(fixture(LOGS[1])).capture, alpha=None, tokens_per_round=2.25, k=3)
     (found,) = specplan.scenario(**SETUP, acceptance=capture).acceptance
     assert found == Lengths(((3, 2.25),))
+
+
+@pytest.mark.parametrize("held", [Alpha(0.123456789), Decay(0.8, 0.9)])
+def test_a_model_of_acceptance_is_itself(held):
+    assert specplan.scenario(**SETUP, acceptance=held).acceptance == (held,)
 
 
 def test_an_answer_among_other_acceptances():
