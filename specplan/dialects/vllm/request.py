@@ -1,4 +1,4 @@
-"""What one request's answer says of its own drafts (vLLM 0.32 and newer, vllm#48915).
+"""What one request's answer says of its own drafts (vLLM 0.27 and newer, vllm#48915).
 
 The object is `metrics.speculative_decoding` of a response, or of the last chunk of a stream, or
 stands alone; load generators pass it on. Where each round is listed, the drafts proposed at each
@@ -112,7 +112,7 @@ class Requests:
         return Origin(
             format="vllm-request",
             engine="vllm",
-            version_guess="0.32 or newer",
+            version_guess="0.27 or newer",
             definitions=DEFINITIONS,
         )
 
