@@ -92,4 +92,12 @@ def _samples(text: str) -> Iterator[Sample]:
         return
     for family in families:
         for sample in family.samples:
-            yield Sample(sample.name, dict(sample.labels), float(sample.value))
+            yield Sample(sample.name, dict(sample.labels), _float(sample.value))
+
+
+def _float(value: float) -> float:
+    """A whole number of any length as a float: beyond all floats it is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
