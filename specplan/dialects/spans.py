@@ -84,3 +84,11 @@ def word_for(deployment: Deployment, ways: Ways) -> str:
     else:
         what = f"{deployment.engine} has no drafters of kind {visible(deployment.way, 60)}"
     raise Refused(what, expected=f"one of those it has: {have}" if have else "")
+
+
+def whole_flag(flags: Mapping[str, str | None], name: str) -> int:
+    """The whole number of a flag that needs one; refused where it is missing or none above 0."""
+    text = flags.get(name) or ""
+    if not text.isdigit() or not int(text):
+        raise Refused(f"{name} is {text or 'missing'}", expected="a whole number above 0")
+    return int(text)

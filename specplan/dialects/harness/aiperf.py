@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import count, counts, mapping, number
+from specplan.dialects.once import Once
 from specplan.dialects.vllm.request import is_short, is_stats, span_of
 from specplan.domain.capture import Found, Noted, Origin, Span
 
@@ -37,7 +38,7 @@ class Records:
     format: ClassVar[str] = "aiperf-records"
 
     def __init__(self) -> None:
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def claims(self, document: object) -> bool:
         """A record with figures of speculation."""
@@ -62,9 +63,8 @@ class Records:
             )
             span = Span(drafts=drafts, drafted=drafted, accepted=accepted, line=place)
         for trap, applies in (("bonus-in", True), ("short-drafts", is_short(span))):
-            if applies and trap not in self._noted:
-                self._noted.add(trap)
-                yield Noted(trap=trap, line=place)
+            if applies:
+                yield from self._noted.trap(trap, place)
         yield span
 
     def finish(self) -> Iterator[Found]:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import count, mapping
+from specplan.dialects.once import Once
 from specplan.dialects.vllm.request import found_in, is_short, span_of
-from specplan.domain.capture import Found, Noted, Origin, Span, Told
+from specplan.domain.capture import Found, Origin, Span, Told
 
 _DEFINITIONS: Final = {
     "tokens_per_round": "1 + accepted / rounds that verified a draft, the bonus token included",
@@ -28,7 +29,7 @@ class Guidellm:
     format: ClassVar[str] = "guidellm"
 
     def __init__(self) -> None:
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def claims(self, document: object) -> bool:
         """A report of benchmarks with requests or metrics."""
@@ -44,9 +45,8 @@ class Guidellm:
             spans = list(_requests(benchmark, load))
             for span in spans:
                 for trap, applies in (("bonus-in", True), ("short-drafts", is_short(span))):
-                    if applies and trap not in self._noted:
-                        self._noted.add(trap)
-                        yield Noted(trap=trap, line=place)
+                    if applies:
+                        yield from self._noted.trap(trap, place)
                 yield span
             if not spans:
                 yield load

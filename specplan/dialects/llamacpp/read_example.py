@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from specplan.dialects.figures import positive, written
+from specplan.dialects.once import Once
 from specplan.domain.capture import Found, Noted, Span
 
 _COUNT: Final = re.compile(r"\b(n_draft|n_predict|n_drafted|n_accept)\s*=\s*(\d+)\s*$", re.ASCII)
@@ -31,7 +32,7 @@ class Example:
     def __init__(self) -> None:
         self._counts: dict[str, float] = {}
         self._place = 0
-        self._noted: set[str] = set()
+        self._noted = Once()
         self.found = False
 
     def read(self, line: str, place: int) -> Iterator[Found]:
@@ -83,9 +84,6 @@ class Example:
 
     def _notes(self, tree: bool) -> Iterator[Noted]:  # noqa: FBT001 - which of two notes
         for trap in ("percent", "no-drafts-count"):
-            if trap not in self._noted:
-                self._noted.add(trap)
-                yield Noted(trap=trap, line=self._place)
-        if tree and _TREE not in self._noted:
-            self._noted.add(_TREE)
-            yield Noted(warning=_TREE, line=self._place)
+            yield from self._noted.trap(trap, self._place)
+        if tree:
+            yield from self._noted.warning(_TREE, self._place)

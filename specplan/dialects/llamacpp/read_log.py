@@ -21,6 +21,7 @@ from specplan.dialects.llamacpp import read_example, starting
 from specplan.dialects.llamacpp.request import Request, Rounds
 from specplan.dialects.llamacpp.statistics import Sums, rates, sums
 from specplan.dialects.llamacpp.totals import Totals
+from specplan.dialects.once import Once
 from specplan.domain.answer import Scalar
 from specplan.domain.capture import Found, Noted, Origin, Span
 
@@ -78,7 +79,7 @@ class Log:
         self._lead = ""
         self._slots: set[str] = set()
         self._busy: dict[str, bool] = {}  # slots that run, and whether others ran beside them
-        self._noted: set[str] = set()
+        self._noted = Once()
         self._generation = ""
         self._example = read_example.Example()
 
@@ -146,9 +147,9 @@ class Log:
         request.ratio, request.mean = written(match[2]), written(match[6])
         request.rates = rates(match[7] or "")
         if match[1]:
-            yield from self._note("ignored-drafts", place)
+            yield from self._noted.trap("ignored-drafts", place)
         if request.mean is not None:
-            yield from self._note("bonus-in", place)
+            yield from self._noted.trap("bonus-in", place)
         rounds = self._rounds.pop(request.slot, None)
         if rounds:
             request.counted = True
@@ -176,7 +177,7 @@ class Log:
         request = self._request
         grown, fell = self._totals.growth(kind, now, request)
         if fell:
-            yield from self._note("counter-reset", place)
+            yield from self._noted.trap("counter-reset", place)
         if request is not None:
             request.draft_s += grown.draft_ms / 1e3
         if self._last_round:  # single rounds are printed and counted
@@ -184,8 +185,8 @@ class Log:
         if request is not None:
             request.counted = True
         if now.at_position:
-            yield from self._note("bonus-in", place)
-        yield from self._note("cumulative", place)
+            yield from self._noted.trap("bonus-in", place)
+        yield from self._noted.trap("cumulative", place)
         if grown.drafts:
             yield from self._grown(grown, request, kind, place)
 
@@ -196,13 +197,13 @@ class Log:
         rounds = drafts if grown.rounds is None else grown.rounds
         if 0 < rounds < drafts:
             if request and request.accepted == request.drafted and rounds == grown.kept_any:
-                yield from self._warn(_AGAIN, place)
+                yield from self._noted.warning(_AGAIN, place)
             else:  # some drafts were thrown away, or are in flight
                 drafted, drafts = max(drafted * rounds / drafts, grown.accepted), rounds
                 if grown.drafts - rounds > max(4.0, 0.02 * grown.drafts):
-                    yield from self._note("ignored-drafts", place)
+                    yield from self._noted.trap("ignored-drafts", place)
         if kind.startswith("ngram"):
-            yield from self._note("short-drafts", place)
+            yield from self._noted.trap("short-drafts", place)
         yield Span(
             drafts=drafts,
             drafted=drafted,
@@ -267,7 +268,7 @@ class Log:
         if request is None:
             return
         if request.accepted is not None and not request.counted:
-            yield from self._note("no-drafts-count", request.place)
+            yield from self._noted.trap("no-drafts-count", request.place)
         span = request.span(self._k())
         if span is not None:
             yield span
@@ -275,16 +276,6 @@ class Log:
     def _k(self) -> int | None:
         k = self._known.get("k")
         return k if isinstance(k, int) and k > 0 else None
-
-    def _note(self, trap: str, place: int) -> Iterator[Noted]:
-        if trap not in self._noted:
-            self._noted.add(trap)
-            yield Noted(trap=trap, line=place)
-
-    def _warn(self, warning: str, place: int) -> Iterator[Noted]:
-        if warning not in self._noted:
-            self._noted.add(warning)
-            yield Noted(warning=warning, line=place)
 
 
 def _slot(line: str) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from specplan.dialects.figures import first, mapping, positive
-from specplan.domain.capture import Found, Noted, Origin, Span
+from specplan.dialects.once import Once
+from specplan.domain.capture import Found, Origin, Span
 
 
 class Timings:
@@ -22,7 +23,7 @@ class Timings:
 
     def __init__(self) -> None:
         self._held: tuple[object, Mapping[str, object], int] | None = None
-        self._noted: set[str] = set()
+        self._noted = Once()
         self._build = ""
 
     def claims(self, document: object) -> bool:
@@ -76,9 +77,7 @@ class Timings:
         seconds = milliseconds / 1e3 if milliseconds else None
         if drafted:
             for trap in ("no-drafts-count", "prefill-token"):
-                if trap not in self._noted:
-                    self._noted.add(trap)
-                    yield Noted(trap=trap, line=place)
+                yield from self._noted.trap(trap, place)
         yield Span(
             drafts=passes if drafted else None,
             drafted=drafted or None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from specplan.dialects.spans import whole_flag
 from specplan.errors import Refused
 
 REMOVED = ("--draft", "--draft-n", "--draft-max", "--draft-min", "--draft-n-min")
@@ -41,17 +42,10 @@ def check(flags: Mapping[str, str | None], *, build: int) -> None:
         raise Refused(f"--spec-type {kind} without a drafter", expected=" or ".join(MODELS))
     longest = "--spec-draft-n-max" if kind.startswith("draft") else None
     longest = longest or next((name for name in flags if name.endswith("-size-m")), None)
-    k = _count(flags, longest or "--spec-draft-n-max")
+    k = whole_flag(flags, longest or "--spec-draft-n-max")
     if not kind.startswith("draft") and k > MOST_LOOKED_UP:
         raise Refused(f"{longest} {k}", expected=f"1 to {MOST_LOOKED_UP}")
     _check_synthetic(flags, k, build)
-
-
-def _count(flags: Mapping[str, str | None], name: str) -> int:
-    text = flags.get(name) or ""
-    if not text.isdigit() or not int(text):
-        raise Refused(f"{name} is {text or 'missing'}", expected="a whole number above 0")
-    return int(text)
 
 
 def _check_synthetic(flags: Mapping[str, str | None], k: int, build: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import first, mapping, mappings, positive, scalar, written
+from specplan.dialects.once import Once
 from specplan.dialects.sglang.deployment import (
     ALGORITHM,
     OPTIONS,
@@ -33,7 +34,7 @@ class Bench:
 
     def __init__(self) -> None:
         self._last: dict[str, Span] = {}  # by server: its average as the last run found it
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def claims(self, document: object) -> bool:
         """Whether it is one run."""
@@ -101,9 +102,7 @@ class Bench:
         if "random" in str(document.get("dataset_name", "")):
             traps.append("random-dataset")
         for trap in traps:
-            if trap not in self._noted:
-                self._noted.add(trap)
-                yield Noted(trap=trap, line=place)
+            yield from self._noted.trap(trap, place)
 
 
 def _server(document: Mapping[str, object]) -> dict[str, object]:
@@ -165,7 +164,7 @@ class Console:
     def __init__(self) -> None:
         self._rows: dict[str, float] = {}
         self._place = 0
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def read(self, line: str, place: int) -> Iterator[Found]:
         """A row of a result; nothing is told before the result is whole."""
@@ -211,9 +210,7 @@ class Console:
             yield Told(facts=times, line=place)
         chunks = ["itl-per-chunk"] if itl and tpot and itl > CHUNKS * tpot else []
         for trap in ("bonus-in", "lifetime", "no-drafts-count", *chunks):
-            if trap not in self._noted:
-                self._noted.add(trap)
-                yield Noted(trap=trap, line=place)
+            yield from self._noted.trap(trap, place)
         tau, tokens = rows["tau"], rows.get("tokens")
         yield Span(
             tau=tau,

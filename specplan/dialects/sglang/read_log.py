@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import first, positive, written
+from specplan.dialects.once import Once
 from specplan.dialects.sglang.clock import Clock
 from specplan.dialects.sglang.deployment import is_tree, longest_draft, said
 from specplan.dialects.sglang.rate import DraftTokens, Meaning
@@ -57,7 +58,7 @@ class Log:
         self._heard: dict[str, str] = {}  # by data-parallel rank, the one rank that is counted
         self._clock = Clock()
         self._parts: dict[str, int] = {}  # lines of each kind about memory: target, then draft
-        self._noted: set[str] = set()
+        self._noted = Once()
         self._lengths = self._rates = self._caps = 0
         self._comma = False
 
@@ -109,10 +110,10 @@ class Log:
         group, copied = self._group(ranks)
         if copied:
             yield Noted()
-            yield from self._note("rank-copies", place)
+            yield from self._noted.trap("rank-copies", place)
             return
         if len(self._heard) > 1:
-            yield from self._note("data-parallel", place)
+            yield from self._noted.trap("data-parallel", place)
         values = _fields(rest)
         length = values.get("accept len")
         if length is not None and length >= 1:
@@ -147,7 +148,7 @@ class Log:
     def _length(self, values: Mapping[str, float], rest: str, place: int) -> Iterator[Found]:
         self._lengths += 1
         for trap in ("bonus-in", "no-drafts-count"):
-            yield from self._note(trap, place)
+            yield from self._noted.trap(trap, place)
         rate = values.get("accept rate")
         if rate is not None:
             self._rates += 1
@@ -155,7 +156,7 @@ class Log:
             self._tokens.see(values["accept len"], rate, HALF)
         if "cap len" in values:  # drafts are cut; the rate is over num_draft_tokens all the same
             self._caps += 1
-            yield from self._note("short-drafts", place)
+            yield from self._noted.trap("short-drafts", place)
 
     def _stated(self, values: Mapping[str, float]) -> tuple[tuple[str, float, float], ...]:
         rate = values.get("accept rate")
@@ -190,11 +191,6 @@ class Log:
             group = next((name for name in names if name.startswith("TP")), "")
         rank = " ".join(name for name in names if name.startswith(_COPIED))
         return group, self._heard.setdefault(group, rank) != rank
-
-    def _note(self, trap: str, place: int) -> Iterator[Noted]:
-        if trap not in self._noted:
-            self._noted.add(trap)
-            yield Noted(trap=trap, line=place)
 
     @property
     def _meaning(self) -> Meaning:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import counts, first, mapping, mappings, positive
+from specplan.dialects.once import Once
 from specplan.dialects.sglang.deployment import longest_draft, rate_of, said
 from specplan.dialects.sglang.starting import GIB
 from specplan.domain.answer import Scalar
@@ -112,7 +113,7 @@ class Responses:
 
     def __init__(self) -> None:
         self._versions = ""
-        self._noted: set[str] = set()
+        self._noted = Once()
         self._counted = False
 
     def claims(self, document: object) -> bool:
@@ -157,7 +158,7 @@ class Responses:
             accepted = max(tokens - 1 - rounds, 0.0)  # all but the prompt's own, and one a round
         self._guess(meta)
         for trap in ("bonus-in", "prefill-token"):
-            yield from self._note(trap, place)
+            yield from self._noted.trap(trap, place)
         k = drafted / rounds if drafted else 0.0
         yield Span(
             drafts=rounds,
@@ -180,11 +181,6 @@ class Responses:
             self._versions = "0.5.6 to 0.5.10"
         else:
             self._versions = self._versions or "0.5.5 or older"
-
-    def _note(self, trap: str, place: int) -> Iterator[Noted]:
-        if trap not in self._noted:
-            self._noted.add(trap)
-            yield Noted(trap=trap, line=place)
 
 
 def _checks(

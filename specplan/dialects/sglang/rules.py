@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from specplan.dialects.spans import Span
+from specplan.dialects.spans import Span, whole_flag
 from specplan.domain.deployment import Json
 from specplan.errors import Refused
 
@@ -77,16 +77,9 @@ def _check_groups(flags: Mapping[str, str | None], algorithm: str, version: str)
         raise Refused(f"{algorithm} beside {DP}", expected=f"{DP_HEAD} too")
 
 
-def _number(flags: Mapping[str, str | None], name: str) -> int:
-    text = flags.get(name) or ""
-    if not text.isdigit() or not int(text):
-        raise Refused(f"{name} is {text or 'missing'}", expected="a whole number above 0")
-    return int(text)
-
-
 def _check_numbers(flags: Mapping[str, str | None]) -> None:
     """Steps, choices and nodes, the root among them: all three or the server picks its own."""
-    steps, topk, nodes = (_number(flags, name) for name in (STEPS, TOPK, NODES))
+    steps, topk, nodes = (whole_flag(flags, name) for name in (STEPS, TOPK, NODES))
     if topk == 1 and nodes != steps + 1:
         raise Refused(
             f"{NODES} {nodes} with {TOPK} 1",
@@ -99,11 +92,11 @@ def _check_numbers(flags: Mapping[str, str | None]) -> None:
 
 def _check_block(flags: Mapping[str, str | None], algorithm: str) -> None:
     """The window of drafters that draft a block."""
-    if algorithm == "DFLASH" and _number(flags, NODES) < 2:
+    if algorithm == "DFLASH" and whole_flag(flags, NODES) < 2:
         raise Refused(f"{NODES} 1", expected="a block of 2 or more, the known token included")
     if algorithm == "DSPARK":
-        block = _number(flags, "--speculative-dspark-block-size")
-        if NODES in flags and _number(flags, NODES) != block + 1:
+        block = whole_flag(flags, "--speculative-dspark-block-size")
+        if NODES in flags and whole_flag(flags, NODES) != block + 1:
             raise Refused(f"{NODES} {flags[NODES]}", expected=f"the block + 1, {block + 1}")
 
 
@@ -134,5 +127,5 @@ def _check_adaptive(
         every |= {s for s in steps if isinstance(s, int)}  # type: ignore[union-attr]
     if not bounds or min(bounds) != 1 or bounds != sorted(set(bounds)):
         raise Refused("adaptive config: batches", expected="lower bounds from 1 on, in order")
-    if _number(flags, STEPS) not in every:
+    if whole_flag(flags, STEPS) not in every:
         raise Refused(f"{STEPS} {flags[STEPS]}", expected="one of the candidate_steps")

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import first, mapping, positive
-from specplan.domain.capture import Found, Noted, Origin, Span
+from specplan.dialects.once import Once
+from specplan.domain.capture import Found, Origin, Span
 
 SPEC: Final = "specDecodingStats"
 BATCHING: Final = "inflightBatchingStats"
@@ -25,7 +26,7 @@ class Iterations:
     format: ClassVar[str] = "trtllm-iterations"
 
     def __init__(self) -> None:
-        self._noted: set[str] = set()
+        self._noted = Once()
         self._uncounted = False
         self._idle: set[float] = set()
 
@@ -74,19 +75,19 @@ class Iterations:
         running = first(batching, "numGenRequests")
         running = running if running is not None else first(row, "numActiveRequests")
         if rank:
-            yield from self._note("rank-copies", place)
+            yield from self._noted.trap("rank-copies", place)
             return
         if not drafted:
             self._idle.add(first(spec, "acceptanceLength") or 0.0)
             yield from self._plain(row, batching, running, place)
             return
-        yield from self._note("bonus-in", place)
+        yield from self._noted.trap("bonus-in", place)
         length = first(spec, "acceptanceLength")
         accepted = first(spec, "numAcceptedTokens")
         drafts = positive(first(spec, "numRequestsWithDraftTokens"))
         if drafts is None:
             self._uncounted = True
-            yield from self._note("no-drafts-count", place)
+            yield from self._noted.trap("no-drafts-count", place)
             drafts = _worked_out(accepted, length, first(batching, "numGenRequests"))
         seconds = _seconds(row)
         yield Span(
@@ -124,11 +125,6 @@ class Iterations:
             step_s=None if first(batching, "numContextRequests") else seconds,
             line=place,
         )
-
-    def _note(self, trap: str, place: int) -> Iterator[Noted]:
-        if trap not in self._noted:
-            self._noted.add(trap)
-            yield Noted(trap=trap, line=place)
 
 
 def _parsed(row: object) -> object:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import counts, first, mapping, mappings, positive
-from specplan.domain.capture import Found, Noted, Origin, Span
+from specplan.dialects.once import Once
+from specplan.domain.capture import Found, Origin, Span
 
 KEY: Final = "speculative_decoding"
 MARK: Final = "total_draft_tokens"
@@ -19,7 +20,7 @@ class Responses:
 
     def __init__(self) -> None:
         self._steps = False
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def claims(self, document: object) -> bool:
         """Whether a choice tells of drafts."""
@@ -52,9 +53,8 @@ class Responses:
             return
         steps = positive(first(told, "num_spec_steps"))
         self._steps = self._steps or steps is not None
-        if steps is None and "no-drafts-count" not in self._noted:
-            self._noted.add("no-drafts-count")
-            yield Noted(trap="no-drafts-count", line=place)
+        if steps is None:
+            yield from self._noted.trap("no-drafts-count", place)
         k = positive(first(told, "num_spec_tokens"))
         histogram = counts(told.get("acceptance_histogram"))
         rate = first(told, "acceptance_rate")

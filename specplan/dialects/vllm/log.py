@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+from specplan.dialects.once import Once
 from specplan.dialects.patterns import DECIMAL, WHOLE
 from specplan.dialects.vllm import deployment
 from specplan.dialects.vllm.spec_line import (
@@ -94,7 +95,7 @@ class Log:
         self._groups: list[str] = []
         self._engines: dict[str, str] = {}  # by process, the first
         self._group = ""
-        self._noted: set[str] = set()
+        self._noted = Once()
         self._k: int | None = None
         self._pool: int | None = None
         self._version = ""
@@ -244,11 +245,8 @@ class Log:
         return (name if self._groups.index(name) else ""), again
 
     def _note(self, trap: str, place: int) -> Iterator[Found]:
-        if trap not in self._noted:
-            self._noted.add(trap)
-            yield Noted(trap=trap, line=place)
-        else:
-            yield Noted()
+        """The trap where it is first met; elsewhere that the line was read."""
+        yield Noted(trap=trap, line=place) if self._noted.first(trap) else Noted()
 
 
 def _shape(said: SpecLine) -> str:

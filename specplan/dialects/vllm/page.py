@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.documents import Exposition
+from specplan.dialects.once import Once
 from specplan.domain.capture import Found, Noted, Origin, Span, Told
 
 _PREFIX: Final = "vllm:spec_decode_"
@@ -51,7 +52,7 @@ class Page:
         self._last: tuple[Exposition, int] | None = None
         self._differences = 0
         self._v0: tuple[Exposition, int] | None = None
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def claims(self, document: object) -> bool:
         """A page with counters of vLLM."""
@@ -73,7 +74,7 @@ class Page:
             return
         fell = {key[2:] for key, value in before.items() if now.get(key, 0) < value}
         if fell:  # an engine started again, others may have gone on
-            yield from self._note("counter-reset", place)
+            yield from self._noted.trap("counter-reset", place)
             before = {key: value for key, value in before.items() if key[2:] not in fell}
         self._differences += 1
         yield _span(document, {key: now[key] - before.get(key, 0) for key in now}, place)
@@ -85,7 +86,7 @@ class Page:
         if self._last and not self._differences:
             document, place = self._last
             if _counters(document):
-                yield from self._note("lifetime", place)
+                yield from self._noted.trap("lifetime", place)
                 yield _span(document, _counters(document), place)
 
     def origin(self) -> Origin:
@@ -106,12 +107,7 @@ class Page:
             sample.labels["engine"] for sample in document.samples if "engine" in sample.labels
         }
         if len(engines) > 1:
-            yield from self._note("data-parallel", place)
-
-    def _note(self, trap: str, place: int) -> Iterator[Found]:
-        if trap not in self._noted:
-            self._noted.add(trap)
-            yield Noted(trap=trap, line=place)
+            yield from self._noted.trap("data-parallel", place)
 
 
 def _counters(page: Exposition) -> dict[tuple[str, ...], float]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, Final
 
 from specplan.dialects.figures import count, counts, mapping, number, whole
-from specplan.domain.capture import Found, Noted, Origin, Span, Told
+from specplan.dialects.once import Once
+from specplan.domain.capture import Found, Origin, Span, Told
 
 DEFINITIONS: Final = {
     "tokens_per_round": "1 + accepted / rounds that verified a draft, the bonus token included",
@@ -81,7 +82,7 @@ class Requests:
     format: ClassVar[str] = "vllm-request"
 
     def __init__(self) -> None:
-        self._noted: set[str] = set()
+        self._noted = Once()
 
     def claims(self, document: object) -> bool:
         """A response with the figures, or the figures alone."""
@@ -95,11 +96,9 @@ class Requests:
         span = span_of(stats, place)
         model = mapping(document).get("model")
         for trap, applies in (("bonus-in", True), ("short-drafts", is_short(span))):
-            if applies and trap not in self._noted:
-                self._noted.add(trap)
-                yield Noted(trap=trap, line=place)
-        if isinstance(model, str) and "target" not in self._noted:
-            self._noted.add("target")
+            if applies:
+                yield from self._noted.trap(trap, place)
+        if isinstance(model, str) and self._noted.first("target"):
             yield Told(facts={"target": model[:200]}, line=place)
         yield span
 
