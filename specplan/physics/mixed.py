@@ -77,7 +77,7 @@ def mixed_step_s(
     for some, asked in parts:
         total_s = total_s + gpu_step(some, asked, silicon).time_s
     for term in attention:
-        total_s = total_s + _prefill_s(term, prompt, isl, silicon)
+        total_s = total_s + prompt_attention_s(term, prompt, isl / 2, silicon)
     return total_s
 
 
@@ -89,12 +89,16 @@ def prefill_step_s(
     others = [term for term in terms if term not in attention]
     total_s = gpu_step(others, load(1, prompt, isl / 2), silicon, load(1, 1, isl)).time_s
     for term in attention:
-        total_s = total_s + _prefill_s(term, np.asarray(prompt), np.asarray(isl), silicon)
+        total_s = total_s + prompt_attention_s(term, np.asarray(prompt), isl / 2, silicon)
     return total_s
 
 
-def _prefill_s(term: Term, prompt: FloatArray, isl: FloatArray, silicon: Silicon) -> FloatArray:
-    """Arithmetic of prompts attending to themselves, causally."""
-    flops = term.flops(load(1, prompt, isl / 2))
+def prompt_attention_s(
+    term: Term, prompt: FloatArray, attended: npt.ArrayLike, silicon: Silicon
+) -> FloatArray:
+    """GPU seconds of the attention of `prompt` tokens, each to `attended` tokens on average: its
+    arithmetic, for prompts are wide. Half a prompt is what causal attention sees.
+    """
+    flops = term.flops(load(1, prompt, attended))
     share = UNABSORBED if isinstance(term, AttendLatent) else 1.0
     return share * flops / (PREFILL_SHARE * silicon.peak(Dtype.BF16))

@@ -23,7 +23,7 @@ from specplan.domain.acceptance import (
 )
 from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.physics.curves import DecayFit, decay_survival, fit_decay, survival_from_lengths
-from specplan.physics.tokens import FloatArray, expected_tokens, rounds_to_finish
+from specplan.physics.tokens import FloatArray, expected_tokens, rounds_table
 
 
 def tokens_of(model: Acceptance, k: Sequence[int], context: float = 0.0) -> FloatArray:
@@ -254,9 +254,16 @@ def rounds_for(model: Acceptance, k: int, tokens: int, context: float = 0.0) -> 
     """Rounds that a request of `tokens` output tokens takes on average: the first comes from
     prefill, the others from rounds; of a mixture, averaged over its requests.
     """
+    return float(rounds_up_to(model, k, tokens, context)[-1])
+
+
+def rounds_up_to(model: Acceptance, k: int, tokens: int, context: float = 0.0) -> FloatArray:
+    """The same for requests of 1, 2, ... `tokens` output tokens, shape (tokens,)."""
     while isinstance(model, Named):
         model = model.model
     if isinstance(model, Mixture):
         pairs = zip(model.shares, model.parts, strict=True)
-        return sum(share * rounds_for(part, k, tokens, context) for share, (_, part) in pairs)
-    return rounds_to_finish(survival(model, k, context), tokens - 1)
+        parts = [share * rounds_up_to(part, k, tokens, context) for share, (_, part) in pairs]
+        mean: FloatArray = np.sum(parts, axis=0)
+        return mean
+    return rounds_table(survival(model, k, context), max(tokens - 1, 0))

@@ -75,13 +75,19 @@ def rounds_to_finish(survival: npt.ArrayLike, tokens: int) -> float:
     Its limit is (m + E[X^2] / (2 E[X]) - 1/2) / E[X], where m / E[X] alone counts too few: a last
     round makes tokens that nobody asked for.
     """
+    return float(rounds_table(survival, max(tokens, 0))[-1])
+
+
+def rounds_table(survival: npt.ArrayLike, tokens: int) -> FloatArray:
+    """The same for 0, 1, ... `tokens` tokens, shape (tokens + 1,)."""
     kept = np.concatenate(([1.0], np.asarray(survival, np.float64), [0.0]))
     chances = kept[:-1] - kept[1:]  # of 1, 2, ... k + 1 tokens
     wide, near = len(chances), min(tokens, EXACT_TOKENS)
     rounds = np.zeros(near + wide)  # the first `wide` places are of what is done already
     for left in range(wide, near + wide):
         rounds[left] = 1 + chances @ rounds[left - wide : left][::-1]
-    return float(rounds[-1] + (tokens - near) / kept.sum()) if tokens > 0 else 0.0
+    beyond = rounds[-1] + np.arange(1, tokens - near + 1) / kept.sum()
+    return np.concatenate(([0.0], rounds[wide:], beyond))
 
 
 def lockstep_tokens(survival: npt.ArrayLike, batch: npt.ArrayLike) -> FloatArray:
