@@ -22,6 +22,7 @@ from specplan.errors import SpecplanError, UsageError, Where, placed
 from specplan.importers.traces.cdf import read_cdf
 from specplan.importers.traces.columns import columns_of
 from specplan.importers.traces.read import FORMATS, read_trace
+from specplan.importers.traces.servegen import files_of
 from specplan.opening import exists, is_folder, opened, place
 from specplan.serving.arrivals import compressed, cut, repeated, thinned
 from specplan.serving.clients import drawn_of
@@ -239,6 +240,9 @@ def _read(given: Mapping[str, Spoken], seed: int) -> Trace:
         raise UsageError(
             f"no such file: {place(path)}", where=one.where, expected=f"a trace of {FORMATS}"
         )
+    if one.folder is not None:
+        for other in files_of(path):  # each of them may be a link
+            beside(one.folder, str(other.absolute()), one.where, what="file")
     found = read_trace(path, columns)
     with placed(one.where):
         return found if isinstance(found, Trace) else drawn_of(found, seed)

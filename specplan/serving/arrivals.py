@@ -129,7 +129,8 @@ def dispersion(at: Floats, bin_s: float, span_s: float = 0.0) -> float:
 
 def cut(trace: Trace, window: Window) -> Trace:
     """The part of a trace within a window, times since the window's beginning. A window that ends
-    after the trace ends with it: nobody knows that nothing came then.
+    after the trace ends with it: nobody knows that nothing came then. Hits stay what they were, of
+    a cache that earlier requests had filled.
     """
     at, span_s = _timed(trace, "a window"), trace.span_s
     start_s, length_s = window.start_s, window.length_s

@@ -241,6 +241,18 @@ def test_a_plan_reads_nothing_outside(plan, tmp_path, key, path):
     assert "is outside the plan's folder and repository; expected a file" in said
 
 
+def test_nor_what_a_link_beside_a_client_leads_to(plan, tmp_path):
+    (clients := tmp_path / "clients").mkdir()
+    shutil.copy(FILES / "servegen" / "chat-trace.csv", clients)
+    (secret := tmp_path.parent / f"{tmp_path.name}.json").write_text("{}")
+    (clients / "chat-dataset.json").symlink_to(secret)
+    for trace in ("clients", "clients/chat-trace.csv"):
+        assert "is outside the plan's folder and repository" in refusal(plan(f"trace: {trace}"))
+    (clients / "chat-dataset.json").unlink()
+    shutil.copy(FILES / "servegen" / "chat-dataset.json", clients)
+    assert traffic_of(Demand(), plan("trace: clients")).trace is not None
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

@@ -112,6 +112,13 @@ def test_rows_out_of_order_are_sorted_and_that_is_said(tmp_path):
     assert trace.dropped == ("the rows were not in order of arrival; they were sorted",)
 
 
+def test_images_are_not_counted_and_that_is_said(tmp_path):
+    text = "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens\n2025-01-01 00:00:00,2,5,6\n"
+    trace = read_trace(written(tmp_path, text))
+    assert listed(trace) == [(0, 5, 6)]
+    assert trace.dropped == ("images are not counted, text alone is",)
+
+
 def test_lengths_without_times_have_no_arrivals():
     trace = read_trace(FILES / "vidur-lengths.csv")
     assert (trace.form, list(trace.isl), list(trace.osl)) == (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -17,6 +18,7 @@ from specplan.opening import place
 from specplan.visible import visible
 
 DELIMITERS: Final = ",;\t"
+_IMAGES: Final = "numimages"  # of Azure's multimodal trace, 2025
 _COUNT: Final = "a whole number of tokens"
 
 
@@ -62,7 +64,10 @@ def read_table(lines: Lines, rest: Iterator[str], header: str, wanted: Columns |
         _take(reader, rows, layout, places)
     except csv.Error as error:
         raise InputError(f"is no table: {visible(str(error), 60)}", where=lines.where()) from error
-    return rows.trace()
+    trace = rows.trace()
+    if any(name.lower() == _IMAGES for name in names):
+        return replace(trace, dropped=(*trace.dropped, "images are not counted, text alone is"))
+    return trace
 
 
 def _take(reader: Iterator[list[str]], rows: Rows, layout: Columns, places: list[int]) -> None:
