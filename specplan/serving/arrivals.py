@@ -185,7 +185,7 @@ def renewals(rate_per_s: float, spread: float, seconds: float, rng: np.random.Ge
     whose squared coefficient of variation is `spread` (1 for Poisson, 0 for even gaps).
 
     The process is in its stationary state: the first gap is what is left of one that was met at
-    random, which a longer one is more likely to be (Cox, Renewal Theory, 1962, §2.2).
+    random, which a longer one is more likely to be (Cox, Renewal Theory, 1962, ch. 2).
     """
     expected = rate_per_s * seconds
     if expected > MOST_DRAWN:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specplan.cli.demand import Demand, promised, traffic_of
+from specplan.cli.demand import Demand, demand_of, promised, traffic_of
 from specplan.cli.options import command
 from specplan.cli.plans import read_plan
 from specplan.cli.values import per_second
@@ -173,6 +173,38 @@ def test_a_rate_has_a_unit():
     ):
         with pytest.raises(SpecplanError) as refused:
             read(text)
+        assert str(refused.value).startswith(says)
+
+
+def test_python_callers_write_texts_numbers_paths_and_mappings():
+    said = demand_of(
+        {
+            "rate": 50,
+            "isl": 4000,
+            "osl": "lognormal:500,0.5",
+            "trace": Path("a.csv"),
+            "slo": {"ttft_p99": "2 s", "tpot_p95": "30 ms"},
+            "repeat": 2,
+            "cv": None,
+        }
+    )
+    assert said == Demand(
+        rate=50.0,
+        isl="4000",
+        osl="lognormal:500,0.5",
+        trace="a.csv",
+        slo="ttft_p99=2 s,tpot_p95=30 ms",
+        repeat=2,
+    )
+    assert demand_of({"rate": "0.5/s"}).rate == 0.5
+    for options, says in (
+        ({"rates": 3}, "unknown option 'rates'; did you mean 'rate'?"),
+        ({"rate": "50"}, "--rate: '50' has no unit; write 50/s"),
+        ({"scale": float("nan")}, "--scale: 'nan' is not a number"),
+        ({"slo": {"ttft_p99": [1]}}, "is no mapping of names to values"),
+    ):
+        with pytest.raises(SpecplanError) as refused:
+            demand_of(options)
         assert str(refused.value).startswith(says)
 
 
