@@ -1,0 +1,139 @@
+"""What a replica does at each batch, whatever the rate: tabled once, asked at many rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from specplan.domain.traffic import Lengths
+from specplan.errors import Refused
+from specplan.physics.tokens import FloatArray
+from specplan.serving.backlog import Prompts, StepTime
+from specplan.serving.demands import Demands, Rounds, demands_of, every_rounds
+from specplan.serving.replica import Replica
+
+Role = Literal["both", "prefill", "decode"]
+"""What a replica does: both, or as one of two pools prompts alone, or what comes after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A replica under lengths, for batches n = 1..most: `k` (most,) of a round, `plain_s` (most,)
+    its seconds without prompts, `rounds` what a request takes of them at each k, `asked` (most,)
+    on average. `full` says what ends the batch: memory or sequences.
+    """
+
+    replica: Replica
+    demands: Demands
+    role: Role
+    k: tuple[int, ...]
+    plain_s: FloatArray
+    rounds: dict[int, Rounds]
+    asked: FloatArray
+    full: str
+
+    @property
+    def most(self) -> int:
+        """The largest batch."""
+        return len(self.k)
+
+    @property
+    def spread(self) -> float:
+        """Squared coefficient of variation of the rounds that requests take in a full batch."""
+        if not self.k:
+            return 0.0
+        rounds, weight = self.rounds[self.k[-1]], self.demands.weight
+        square = float(weight @ (rounds.mean**2 + rounds.variance))
+        return max(square / rounds.all**2 - 1, 0.0)
+
+    @property
+    def lasting(self) -> float:
+        """The integral of P(S > t)^2 over E[S], of the time S that requests stay: the part of
+        a burst that meets itself; 1 where all stay equally long, 1/2 where exponentially.
+        """
+        after, weight = self.demands.after, self.demands.weight
+        left = 1 - np.concatenate(([0.0], np.cumsum(weight)))[:-1]  # of those up to after[i]
+        width = np.diff(np.concatenate(([0.0], after)))
+        return float((np.clip(left, 0, 1) ** 2 @ width) / max(float(weight @ after), 1e-12))
+
+    def prompts(self, rate_per_s: float, burst: float) -> Prompts | None:
+        """What arrives to be read, in tokens as dear as the mean one: attention makes those of long
+        prompts dearer.
+        """
+        if self.role == "decode":
+            return None
+        d = self.demands
+        tokens = d.new * self._dearness()
+        return Prompts(tokens, d.new_weight, rate_per_s, burst)
+
+    def budget(self, batch: int) -> float:
+        """Prompt tokens that fit beside a batch."""
+        room, pace = self.replica.room, self.replica.pace
+        if not batch:
+            return float(room.step_tokens)
+        width = float(pace.width[pace.k.index(self.k[batch - 1])])
+        return room.step_tokens - batch * width
+
+    def step(self, batch: int) -> StepTime:
+        """Seconds of steps over a batch by the prompt tokens in them."""
+        pace = self.replica.pace
+        rows = batch * float(pace.width[pace.k.index(self.k[batch - 1])]) if batch else 0.0
+        plain = float(self.plain_s[batch - 1]) if batch else 0.0
+        seen = self._attended()
+
+        def seconds(tokens: FloatArray) -> FloatArray:
+            return plain + np.maximum(pace.prompt_s(rows, tokens, seen), 0.0)
+
+        return seconds
+
+    def _attended(self) -> float:
+        """What a token of a prompt attends to on average."""
+        d = self.demands
+        read = d.new_weight * d.new
+        return float(read @ d.attended / read.sum())
+
+    def _dearness(self) -> FloatArray:
+        """What a token of each prompt costs, as a share of the mean one's cost."""
+        pace, d = self.replica.pace, self.demands
+        mean = self._attended()
+        many = float(self.replica.room.step_tokens)
+        wide = float(pace.prompt_s(0, many, 0) - pace.prompt_s(0, many / 2, 0)) / (many / 2)
+        reads = pace.target.beside_s(0, 1, d.attended) - pace.target.beside_s(0, 1, 0)
+        own = float(pace.target.beside_s(0, 1, mean) - pace.target.beside_s(0, 1, 0))
+        cost: FloatArray = (wide + reads) / (wide + own)
+        return cost
+
+
+def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server:
+    """The server of a replica under these lengths.
+
+    A batch is as large as its sequences fit at their average, within the engine's own limit and
+    the budget of a step.
+    """
+    demands = demands_of(replica, lengths)
+    room, pace, policy = replica.room, replica.pace, replica.policy
+    if role == "prefill" or not demands.output > 1:
+        return Server(replica, demands, "prefill", (), np.zeros(0), {}, np.zeros(0), "")
+    fits = int(room.pool_bytes // max(demands.bytes, 1.0))
+    limit = min(room.sequences, pace.most)
+    if not fits:
+        raise Refused("the pool does not hold one sequence of this traffic")
+    most = min(fits, limit)
+    k = policy.table(most)
+    width = {n: float(pace.width[pace.k.index(n)]) for n in set(k)}
+    while k and len(k) * width[k[-1]] >= room.step_tokens:
+        k = k[:-1]
+    if not k:
+        raise Refused("a step does not carry the verification of one sequence")
+    batch = np.arange(1.0, len(k) + 1)
+    plain = np.zeros(len(k))
+    for n in set(k):
+        here = np.asarray([each == n for each in k])
+        tax = 1 + policy.tax if n == 0 else 1.0
+        plain[here] = tax * pace.at(n, batch[here], demands.context)
+    rounds = every_rounds(replica.acceptance, policy.lengths, demands)
+    asked = np.asarray([rounds[n].all for n in k])
+    full = "memory" if fits < limit else "sequences"
+    return Server(replica, demands, role, k, plain, rounds, asked, full)
