@@ -183,8 +183,7 @@ class _Chain:
         above = np.arange(full + 1, len(stay))
         if len(above) and queued.shape[0]:
             last = _laws(
-                self.mark
-                / (self.prompts.burst - (self.prompts.burst - 1) * self.mark),
+                self.mark / (self.prompts.burst - (self.prompts.burst - 1) * self.mark),
                 self.mark,
                 self.prompts,
                 np.asarray([(1 - moment) * waits[full]]),

@@ -67,7 +67,7 @@ def balance(server: Server, rate_per_s: float, burst: float) -> Balance | None:
     rough = _rough(server, prompts)
     if rough is None:
         return None
-    guess = _crowd(server, rate_per_s, burst, _held(server, rough, rough * 0)[1])
+    guess = _crowd(server, rate_per_s, burst, rough, rough * 0)
     levels = _levels(guess.law if guess else None, server.most)
     known = {level: _steps(server, prompts, level) for level in levels[:-1]}
     known[server.most] = full
@@ -77,7 +77,7 @@ def balance(server: Server, rate_per_s: float, burst: float) -> Balance | None:
     sure = [each for each in steps if each is not None]
     share, late = _shares(server, levels, sure, rough)
     round_s, tau_s = _held(server, share, late)
-    crowd = _crowd(server, rate_per_s, burst, tau_s)
+    crowd = _crowd(server, rate_per_s, burst, share, late)
     if crowd is None:
         return None
     return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, crowd)
@@ -160,10 +160,19 @@ def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArr
     return round_s, server.asked * round_s + late
 
 
-def _crowd(server: Server, rate_per_s: float, burst: float, tau_s: FloatArray) -> Crowd | None:
+def _crowd(
+    server: Server, rate_per_s: float, burst: float, share: FloatArray, late: FloatArray
+) -> Crowd | None:
+    """The crowd with the noise that bursts and prompts bring: an arrival adds one, and its prompt
+    keeps x = n w / (R T(n)) others from ending meanwhile.
+    """
+    tau_s = _held(server, share, late)[1]
     if rate_per_s * tau_s[-1] >= server.most:
         return None
-    return crowd_of(rate_per_s, tau_s, 1 + (burst - 1) * server.lasting)
+    count = np.arange(1.0, server.most + 1)
+    kept = count * share / (rate_per_s * server.asked * server.plain_s)
+    comes = (2 * burst - 1) * (1 + kept) ** 2 + server.uneven * kept**2
+    return crowd_of(rate_per_s, tau_s, 1 + (comes - 1) * server.lasting)
 
 
 def _levels(law: FloatArray | None, most: int) -> list[int]:

@@ -5,8 +5,9 @@ n / tau(n). With Poisson arrivals the law is pi(n) ~ prod lambda tau(i) / i; it 
 of what requests ask for alone (processor sharing is insensitive: Kelly 1979, Cohen 1979). Beyond
 the largest batch requests wait for a place, and the rate stays as it is there.
 
-Bursts widen it: of arrivals with a variance of Z times their mean in what they find (Hayward), the
-rate at n is that of a Pascal stream, lambda (1/Z + (1 - 1/Z) n / N) (Delbrouck 1981).
+Bursts, and prompts that hold everybody up as they come in, make it vary more. The law of a
+diffusion with the same drift and Z times the noise is the power 1 / Z of each factor, whatever the
+speeds (Kobayashi 1974); its level follows from the requests that end being those that come.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from specplan.physics.tokens import FloatArray
 
-_ROUNDS = 12  # of the fixed point of a Pascal stream
+_HALVINGS = 40  # of the level
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +38,33 @@ class Crowd:
         return float(self.law @ np.arange(len(self.law)))
 
 
-def crowd_of(rate_per_s: float, tau_s: FloatArray, peaked: float = 1.0) -> Crowd:
+def crowd_of(rate_per_s: float, tau_s: FloatArray, noise: FloatArray) -> Crowd:
     """The crowd at a rate where n = 1..most sequences hold their places for tau_s (most,) seconds;
-    `peaked` is Z. The rate must be below most / tau_s[-1].
+    `noise` (most,) is Z at each, 1 for Poisson. The rate must be below most / tau_s[-1].
     """
     most = len(tau_s)
-    count = np.arange(1.0, most + 1)
-    load = rate_per_s * tau_s[-1] / most
-    comes = np.full(most, rate_per_s)
-    law = _law(comes * tau_s / count, load)
-    if peaked > 1:
-        for _ in range(_ROUNDS):
-            mean = max(float(law @ np.arange(most + 1)), 1e-9)
-            grows = 1 / peaked + (1 - 1 / peaked) * np.arange(most) / mean
-            comes = rate_per_s * np.minimum(grows, 1 + 4 * (peaked - 1))
-            law = _law(comes * tau_s / count, load)
-    return Crowd(law, float(law[-1]), most / tau_s[-1] - rate_per_s)
+    ends = np.arange(1.0, most + 1) / tau_s
+    load = rate_per_s / float(ends[-1])
+    tail = 1 / -np.expm1(np.log(load) / noise[-1])
+    law = _law(np.log(rate_per_s / ends) / noise, tail)
+    if noise.max() > 1:
+        low, high = -8.0, 8.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            law = _law((np.log(rate_per_s / ends) + middle) / noise, tail)
+            if float(law[1:] @ ends) > rate_per_s:
+                high = middle
+            else:
+                low = middle
+    return Crowd(law, float(law[-1]), float(ends[-1]) - rate_per_s)
 
 
-def _law(ratios: FloatArray, load: float) -> FloatArray:
-    """The law of 0..most, where the last place stands for all that wait too."""
-    with np.errstate(divide="ignore"):
-        logs = np.concatenate(([0.0], np.cumsum(np.log(ratios))))
-    logs[-1] -= np.log1p(-load)
+def _law(factors: FloatArray, tail: float) -> FloatArray:
+    """The law of 0..most from the logarithms of its factors; the last place counts `tail` times,
+    for all that wait too.
+    """
+    logs = np.concatenate(([0.0], np.cumsum(factors)))
+    logs[-1] += np.log(tail)
     weights = np.exp(logs - logs.max())
     law: FloatArray = weights / weights.sum()
     return law

@@ -62,7 +62,9 @@ def normal(z: npt.ArrayLike) -> FloatArray:
     return found
 
 
-def lognormals(mean: FloatArray, variance: FloatArray, weight: FloatArray, points: int = 256) -> Law:
+def lognormals(
+    mean: FloatArray, variance: FloatArray, weight: FloatArray, points: int = 256
+) -> Law:
     """The mixture of lognormal laws of these means and variances (all (L,)): times are positive,
     and a few of them long. A variance of 0 is a step.
     """

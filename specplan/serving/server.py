@@ -49,6 +49,12 @@ class Server:
         return max(square / rounds.all**2 - 1, 0.0)
 
     @property
+    def uneven(self) -> float:
+        """Squared coefficient of variation of the prompts to read."""
+        d = self.demands
+        return float(d.new_weight @ d.new**2 / (d.new_weight @ d.new) ** 2 - 1)
+
+    @property
     def lasting(self) -> float:
         """The integral of P(S > t)^2 over E[S], of the time S that requests stay: the part of
         a burst that meets itself; 1 where all stay equally long, 1/2 where exponentially.

@@ -74,6 +74,7 @@ class Largest:
     rate_per_s: float
     bound_by: str
 
+
 def steady(
     replica: Replica,
     lengths: Lengths,
