@@ -56,11 +56,17 @@ class Prompts:
         attending to `attended` tokens on average; arrays broadcast.
         """
         before, new = np.asarray(rows, np.float64), np.asarray(prompt, np.float64)
-        more_s = np.interp(before + new, self.rows, self.wide_s)
-        more_s = more_s - np.interp(before, self.rows, self.wide_s)
+        more_s = self._of(before + new) - self._of(before)
         seen = np.interp(np.asarray(attended, np.float64), self.context, self.attend_s)
         found: FloatArray = more_s + new * seen
         return found
+
+    def _of(self, rows: FloatArray) -> FloatArray:
+        """Seconds of the matrices at the next number of rows that was timed: time rises in steps,
+        where a further tile begins.
+        """
+        place = np.searchsorted(self.rows, rows - 1e-9)
+        return self.wide_s[np.minimum(place, len(self.rows) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
