@@ -22,9 +22,12 @@ from specplan.serving.law import Law, law_of
 ComplexArray = npt.NDArray[np.complex128]
 STATES = 160  # of a chain, about
 MOST_STATES = 600
-_MOMENTS = 8  # of a step at which a prompt may arrive
+_MOMENTS = 6  # of a step at which a prompt may arrive
 _BINS = 400  # of a law of times
-_SLIGHT = 1e-7  # of all requests: not followed
+_SLIGHT = 1e-6  # of all requests: not followed
+_RARE = 2e-4  # of all requests: not told apart
+_STEPS, _AT_ONCE = 400, 20  # tried before a chain is solved at once: a solver may wait for threads
+_STILL = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,17 +131,16 @@ class _Chain:
             waits[0] = 0.0
         together = _laws(own, self.mark, self.prompts, waits[rows], states)
         ahead = 1.0 - (np.arange(_MOMENTS) + 0.5) / _MOMENTS
-        binds = len(self.weight) - 1 > full
+        late = self._late_share(stay, waits)
         last_s = self.x[np.minimum(np.arange(states), full)]
         if alone:
-            last_s = last_s.copy()
             last_s[0] = self.x[min(1, full)]
         times: list[FloatArray] = []
         shares: list[FloatArray] = []
         for moment in ahead:  # of the step still to come
             left = moment * waits[rows]
             here = stay[rows] / _MOMENTS
-            if binds:
+            if late > _RARE:
                 queued = _laws(
                     self.mark * mates, self.mark, self.prompts, (1 - moment) * waits[rows], states
                 )
@@ -147,9 +149,17 @@ class _Chain:
                 here = here * at_once
             times.append((left[:, np.newaxis] + last_s).ravel())
             shares.append((here[:, np.newaxis] * together).ravel())
-        at, share = np.concatenate(times), np.concatenate(shares)
         end = together.T @ (stay[rows] / stay[rows].sum())
-        return _binned(at, share), float(end @ last_s)
+        return _binned(np.concatenate(times), np.concatenate(shares)), float(end @ last_s)
+
+    def _late_share(self, stay: FloatArray, waits: FloatArray) -> float:
+        """About the share of prompts that more than the next step lies before."""
+        full = len(self.x) - 1
+        if len(stay) - 1 <= full:
+            return 0.0
+        mean_s = float(stay[: full + 1] @ waits) / 2
+        ends = _laws(self.mark, self.mark, self.prompts, np.asarray([mean_s]), len(stay))[0]
+        return float(stay[full + 1 :].sum() + ends[full + 1 :].sum())
 
     def _late(
         self,
@@ -166,7 +176,7 @@ class _Chain:
         which leave some of what they found.
         """
         full = len(self.x) - 1
-        place = np.arange(queued.shape[1])
+        place = np.arange(float(queued.shape[1]))
         full_s = float(self.x[full])
         meanwhile = self.prompts.rate_per_s * self.prompts.mean * full_s / self.grain
 
@@ -189,7 +199,7 @@ class _Chain:
                 np.asarray([(1 - moment) * waits[full]]),
                 queued.shape[1],
             )[0]
-            at = place + (above - full)[:, np.newaxis]
+            at = place + (above - float(full))[:, np.newaxis]
             times.append((moment * full_s + spent(at)).ravel())
             shares.append((stay[above, np.newaxis] / _MOMENTS * last).ravel())
 
@@ -240,8 +250,9 @@ def _spread(prompts: Prompts, grain: float, size: int, least: int) -> FloatArray
     place = np.clip(prompts.tokens / grain, least, size // 2 - 1)
     low = np.floor(place + 1e-9).astype(np.int64)
     part = np.maximum(place - low, 0.0)
-    law = np.bincount(low, prompts.weight * (1 - part), minlength=size)
-    law += np.bincount(low + 1, prompts.weight * part, minlength=size)[:size]
+    law = np.zeros(size)
+    np.add.at(law, low, prompts.weight * (1 - part))
+    np.add.at(law, low + 1, prompts.weight * part)
     return law
 
 
@@ -265,15 +276,25 @@ def _cut(laws: FloatArray, states: int) -> FloatArray:
 
 
 def _stationary(move: FloatArray) -> FloatArray:
-    """The law that one more step leaves as it is."""
-    size = len(move)
-    system = move.T - np.eye(size)
+    """The law that one more step leaves as it is: by steps where few are enough, else solved."""
+    law = np.full(len(move), 1 / len(move))
+    for _ in range(_STEPS // _AT_ONCE):
+        before = law
+        for _ in range(_AT_ONCE):
+            law = law @ move
+        if float(np.abs(law - before).sum()) < _STILL:
+            return _whole(law)
+    system = move.T - np.eye(len(move))
     system[-1] = 1.0
-    wanted = np.zeros(size)
+    wanted = np.zeros(len(move))
     wanted[-1] = 1.0
-    found = np.maximum(np.linalg.solve(system, wanted), 0.0)
-    law: FloatArray = found / found.sum()
-    return law
+    return _whole(np.maximum(np.linalg.solve(system, wanted), 0.0))
+
+
+def _whole(law: FloatArray) -> FloatArray:
+    """Scaled to add up to 1."""
+    found: FloatArray = law / law.sum()
+    return found
 
 
 def _binned(at: FloatArray, share: FloatArray) -> Law:

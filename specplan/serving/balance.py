@@ -26,8 +26,8 @@ _NEARLY = 0.999  # of all time: prompts alone never take more
 class Balance:
     """`steps` at each of `levels` (V,), batches that ascend, 0 for an empty server, the last the
     full batch; at n = 1..most the mean round `round_s`, and `tau_s` that requests hold their places
-    for; `share` of the time that prompts take. `late_s` is by how much the first rounds of a
-    request are longer, together, for what arrived while its prompt was read.
+    for; `share` of the time that prompts take, `noise` as `crowd` has it. `late_s` is by how much
+    the first rounds of a request are longer, together, for what arrived while its prompt was read.
     """
 
     levels: tuple[int, ...]
@@ -36,6 +36,7 @@ class Balance:
     tau_s: FloatArray
     share: FloatArray
     late_s: FloatArray
+    noise: FloatArray
     crowd: Crowd
 
     def weights(self, by_batch: FloatArray) -> FloatArray:
@@ -46,41 +47,40 @@ class Balance:
             return np.asarray([by_batch.sum()])
         low = np.clip(np.searchsorted(places, at, side="right") - 1, 0, len(places) - 2)
         part = np.clip((at - places[low]) / (places[low + 1] - places[low]), 0.0, 1.0)
-        weight = np.bincount(low, by_batch * (1 - part), minlength=len(places))
-        found: FloatArray = weight + np.bincount(low + 1, by_batch * part, minlength=len(places))
+        found = np.zeros(len(places))
+        np.add.at(found, low, by_batch * (1 - part))
+        np.add.at(found, low + 1, by_batch * part)
         return found
 
 
 def balance(server: Server, rate_per_s: float, burst: float) -> Balance | None:
     """The balance at a rate; None where the server falls behind."""
     prompts = server.prompts(rate_per_s, burst)
-    empty = np.zeros(0)
     if server.role == "prefill":
-        steps = _steps(server, prompts, 0)
-        if steps is None:
-            return None
-        alone = Crowd(np.ones(1), 0.0, np.inf)
-        return Balance((0,), (steps,), empty, empty, empty, empty, alone)
-    full = _steps(server, prompts, server.most)
-    if full is None:
-        return None
-    rough = _rough(server, prompts)
-    if rough is None:
-        return None
-    guess = _crowd(server, rate_per_s, burst, rough, rough * 0)
+        return _of_prompts(server, prompts)
+    full, rough = _steps(server, prompts, server.most), _rough(server, prompts)
+    guess = _crowd(server, rate_per_s, burst, rough, 0 * rough)
     levels = _levels(guess.law if guess else None, server.most)
-    known = {level: _steps(server, prompts, level) for level in levels[:-1]}
-    known[server.most] = full
-    steps = [known[level] for level in levels]
-    if any(each is None for each in steps):
+    steps = [_steps(server, prompts, level) for level in levels[:-1]]
+    sure = [each for each in (*steps, full) if each is not None]
+    if len(sure) < len(levels):
         return None
-    sure = [each for each in steps if each is not None]
     share, late = _shares(server, levels, sure, rough)
-    round_s, tau_s = _held(server, share, late)
     crowd = _crowd(server, rate_per_s, burst, share, late)
     if crowd is None:
         return None
-    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, crowd)
+    round_s, tau_s = _held(server, share, late)
+    noise = _noise(server, rate_per_s, burst, share)
+    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, noise, crowd)
+
+
+def _of_prompts(server: Server, prompts: Prompts | None) -> Balance | None:
+    """A server where nothing decodes."""
+    steps = _steps(server, prompts, 0)
+    if steps is None:
+        return None
+    none = np.zeros(0)
+    return Balance((0,), (steps,), none, none, none, none, none, Crowd(np.ones(1), 0.0, np.inf))
 
 
 def full_load(server: Server, rate_per_s: float) -> float:
@@ -123,7 +123,7 @@ def _joins(length_s: float) -> Law:
     return Law(np.asarray([0.0, length_s]), np.asarray([0.0, 1.0]), length_s / 2)
 
 
-def _rough(server: Server, prompts: Prompts | None) -> FloatArray | None:
+def _rough(server: Server, prompts: Prompts | None) -> FloatArray:
     """The share of the time that prompts take at each batch, from what one of them adds."""
     if prompts is None:
         return np.zeros(server.most)
@@ -135,7 +135,8 @@ def _rough(server: Server, prompts: Prompts | None) -> FloatArray | None:
         plain, mixed = step(some).tolist()
         found.append(prompts.rate_per_s * prompts.mean * (mixed - plain) / some[1])
     share = np.interp(np.arange(1.0, server.most + 1), places, found)
-    return np.minimum(share, _NEARLY)
+    capped: FloatArray = np.clip(share, 0.0, _NEARLY)
+    return capped
 
 
 def _shares(
@@ -163,16 +164,22 @@ def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArr
 def _crowd(
     server: Server, rate_per_s: float, burst: float, share: FloatArray, late: FloatArray
 ) -> Crowd | None:
-    """The crowd with the noise that bursts and prompts bring: an arrival adds one, and its prompt
-    keeps x = n w / (R T(n)) others from ending meanwhile.
-    """
+    """The crowd of these shares and first rounds; None where it grows for ever."""
     tau_s = _held(server, share, late)[1]
     if rate_per_s * tau_s[-1] >= server.most:
         return None
+    return crowd_of(rate_per_s, tau_s, _noise(server, rate_per_s, burst, share))
+
+
+def _noise(server: Server, rate_per_s: float, burst: float, share: FloatArray) -> FloatArray:
+    """How much more than Poisson arrivals bursts and prompts move the batch, at each: an arrival
+    adds one, and its prompt keeps x = n w / (R T(n)) others from ending meanwhile.
+    """
     count = np.arange(1.0, server.most + 1)
     kept = count * share / (rate_per_s * server.asked * server.plain_s)
     comes = (2 * burst - 1) * (1 + kept) ** 2 + server.uneven * kept**2
-    return crowd_of(rate_per_s, tau_s, 1 + (comes - 1) * server.lasting)
+    found: FloatArray = 1 + (comes - 1) * server.lasting
+    return found
 
 
 def _levels(law: FloatArray | None, most: int) -> list[int]:

@@ -19,6 +19,7 @@ import numpy as np
 from specplan.physics.tokens import FloatArray
 
 _HALVINGS = 40  # of the level
+_DEEP = float(np.log(10))  # a dip of the law that parts two batches: a tenth of the lower side
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +71,23 @@ def _law(factors: FloatArray, tail: float) -> FloatArray:
     return law
 
 
-def fixed_points(rate_per_s: float, tau_s: FloatArray) -> tuple[float, ...]:
+def fixed_points(rate_per_s: float, tau_s: FloatArray, noise: FloatArray) -> tuple[float, ...]:
     """Every batch n with n = lambda tau(n) (Little), ascending: with several, the first and every
-    second one after it hold themselves, and what the batch was before decides between them.
+    second one after it hold themselves, and what the batch was before decides between them. Dips
+    that the batch crosses all the time part nothing and are left out.
     """
-    count = np.arange(0.0, len(tau_s) + 1)
-    over = np.concatenate(([rate_per_s * tau_s[0]], rate_per_s * tau_s - count[1:]))
-    crosses = np.flatnonzero((over[:-1] > 0) != (over[1:] > 0))
-    found = []
-    for low in crosses.tolist():
-        a, b = float(over[low]), float(over[low + 1])
-        found.append(float(count[low]) + a / (a - b))
-    return tuple(found)
+    count = np.arange(1.0, len(tau_s) + 1)
+    over = np.concatenate(([rate_per_s * tau_s[0]], rate_per_s * tau_s - count))
+    height = np.concatenate(([0.0], np.cumsum(np.log(rate_per_s * tau_s / count) / noise)))
+    places = np.flatnonzero((over[:-1] > 0) != (over[1:] > 0)).tolist()
+    while len(places) > 2:
+        high = height[np.asarray(places)]
+        deep = [min(high[i - 1], high[i + 1]) - high[i] for i in range(1, len(places) - 1, 2)]
+        least = int(np.argmin(deep))
+        if deep[least] >= _DEEP:
+            break
+        dip = 2 * least + 1
+        lower = dip - 1 if high[dip - 1] < high[dip + 1] else dip + 1
+        places = [place for i, place in enumerate(places) if i not in {dip, lower}]
+    steps = [(place, float(over[place]), float(over[place + 1])) for place in places]
+    return tuple(place + a / (a - b) for place, a, b in steps)

@@ -88,13 +88,13 @@ def _pooled(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArr
     where a token more or less says much, stay apart longest.
     """
     kinds, place = np.unique(value, return_inverse=True)
-    held = np.bincount(place.ravel(), weight)
+    held = np.bincount(place.ravel(), weight).astype(np.float64)
     if len(kinds) <= WAYS:
         return kinds, held
     scale = np.log1p(kinds)
     group = np.floor((scale - scale[0]) / (scale[-1] - scale[0] + 1e-9) * WAYS)
     _, place = np.unique(group, return_inverse=True)
-    whole = np.bincount(place.ravel(), held)
+    whole = np.bincount(place.ravel(), held).astype(np.float64)
     return np.bincount(place.ravel(), held * kinds) / whole, whole
 
 

@@ -14,6 +14,7 @@ from specplan.serving.backlog import Prompts, StepTime
 from specplan.serving.demands import Demands, Rounds, demands_of, every_rounds
 from specplan.serving.replica import Replica
 
+_WORTH = 0.1  # more rounds a second from the second half of the batch
 Role = Literal["both", "prefill", "decode"]
 """What a replica does: both, or as one of two pools prompts alone, or what comes after them."""
 
@@ -22,7 +23,8 @@ Role = Literal["both", "prefill", "decode"]
 class Server:
     """A replica under lengths, for batches n = 1..most: `k` (most,) of a round, `plain_s` (most,)
     its seconds without prompts, `rounds` what a request takes of them at each k, `asked` (most,)
-    on average. `full` says what ends the batch: memory or sequences.
+    on average. `full` says what a full server lacks: memory or sequences, where a batch twice as
+    large would still do notably more, else it is stability that binds.
     """
 
     replica: Replica
@@ -121,7 +123,7 @@ def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server
     demands = demands_of(replica, lengths)
     room, pace, policy = replica.room, replica.pace, replica.policy
     if role == "prefill" or not demands.output > 1:
-        return Server(replica, demands, "prefill", (), np.zeros(0), {}, np.zeros(0), "")
+        return Server(replica, demands, "prefill", (), np.zeros(0), {}, np.zeros(0), "stability")
     fits = int(room.pool_bytes // max(demands.bytes, 1.0))
     limit = min(room.sequences, pace.most)
     if not fits:
@@ -142,4 +144,7 @@ def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server
     rounds = every_rounds(replica.acceptance, policy.lengths, demands)
     asked = np.asarray([rounds[n].all for n in k])
     full = "memory" if fits < limit else "sequences"
-    return Server(replica, demands, role, k, plain, rounds, asked, full)
+    gain = 2 * float(plain[len(k) // 2 - 1] * asked[len(k) // 2 - 1] / (plain[-1] * asked[-1])) - 1
+    return Server(
+        replica, demands, role, k, plain, rounds, asked, full if gain > _WORTH else "stability"
+    )

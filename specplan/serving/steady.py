@@ -17,12 +17,16 @@ from specplan.errors import Refused, UsageError
 from specplan.physics.tokens import FloatArray
 from specplan.serving.balance import Balance, balance, full_load, prompt_load
 from specplan.serving.crowd import fixed_points
-from specplan.serving.latencies import Decode, end_to_end, first_token, gaps, per_token
+from specplan.serving.latencies import end_to_end, first_token, gaps, per_token
 from specplan.serving.law import Law, always
 from specplan.serving.replica import Replica
 from specplan.serving.server import Role, Server, server_of
+from specplan.serving.stays import decode_of
 
-_CLOSE = 1e-4  # of a rate that is searched for
+_CLOSE = 1e-4  # of a saturation
+_NEAR = 1e-3  # of a largest rate
+_LEAST = 1e-3  # of the saturation, below which no rate is told from none
+_SOUGHT = (0.999, 0.95, 0.88, 0.78, 0.66, 0.54, 0.42, 0.3, 0.2, 0.1, 0.05)  # of the saturation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +126,7 @@ def largest_rate(
     the last stretch of rates that keep the limits.
     """
     server = server_of(replica, lengths, role)
-    top = highest(server)
-    return Largest(*_searched(server, slo, dispersion, top))
+    return _searched(server, slo, dispersion, highest(server))
 
 
 def _told(server: Server, rate_per_s: float, burst: float, at: Balance) -> Steady:
@@ -134,7 +137,7 @@ def _told(server: Server, rate_per_s: float, burst: float, at: Balance) -> Stead
     first, first_variance = first_token(firsts, at.weights(law), at.crowd.waits, wait_s)
     mean_wait = at.crowd.waits * wait_s
     held = rate_per_s * (first.mean - mean_wait) * d.prompt_bytes
-    decode = _decode(server, rate_per_s, at)
+    decode = decode_of(server, at)
     rounds = np.arange(most + 1.0) * law
     rounds[1:] /= at.round_s
     tokens = float(d.weight @ d.after)
@@ -149,7 +152,7 @@ def _told(server: Server, rate_per_s: float, burst: float, at: Balance) -> Stead
     return Steady(
         rate_per_s=rate_per_s,
         stable=True,
-        fixed_points=fixed_points(rate_per_s, at.tau_s) if most else (0.0,),
+        fixed_points=fixed_points(rate_per_s, at.tau_s, at.noise) if most else (0.0,),
         batch_mean=at.crowd.mean,
         batch_most=most,
         batch_law=law,
@@ -177,53 +180,6 @@ def _k_shares(server: Server, law: FloatArray) -> dict[int, float]:
     return {k: found[k] for k in sorted(found)}
 
 
-def _decode(server: Server, rate_per_s: float, at: Balance) -> Decode:
-    """How requests of each length fare. What makes two of one length differ: rounds that keep more
-    or less, prompts that come in between, and the batch, as far as it does not even out over a
-    request's own time.
-    """
-    d, most = server.demands, server.most
-    if not most:
-        return Decode(np.zeros(len(d.after)), np.zeros(len(d.after)))
-    count = np.arange(1.0, most + 1)
-    made = at.crowd.law[1:] * count / at.tau_s  # requests a second, a part of each at every batch
-    made /= made.sum()
-    mean = np.zeros(len(d.after))
-    variance = np.zeros(len(d.after))
-    jitter = np.interp(count, at.levels, [steps.variance for steps in at.steps])
-    again = (1 + at.share) / (1 - at.share)  # a long step lets more prompts arrive for the next
-    ks = np.asarray(server.k)
-    for k, rounds in server.rounds.items():
-        here = (ks == k) * made
-        if not here.any():
-            continue
-        round_s, share = float(here @ at.round_s), float(here @ at.share / here.sum())
-        late = float(here @ at.late_s)
-        mean += rounds.mean * round_s + late * (1 - share**rounds.mean)
-        variance += rounds.variance * float(here @ at.round_s**2)
-        variance += rounds.mean * float(here @ (jitter * again))
-    slow = at.tau_s / float(made @ at.tau_s)
-    uneven = float(made @ (slow - 1) ** 2)
-    variance += mean**2 * uneven * _persists(mean, server, at)
-    return Decode(mean, variance)
-
-
-def _persists(stay_s: FloatArray, server: Server, at: Balance) -> FloatArray:
-    """The part of the variance of the batch that is left in its average over a stay: it forgets
-    what it was over the stay of others, more slowly where a larger batch makes it longer.
-    """
-    d = server.demands
-    typical = int(min(max(round(at.crowd.mean), 1), server.most - 1)) if server.most > 1 else 1
-    after = at.tau_s[min(typical, server.most - 1)]
-    bends = np.log(after / at.tau_s[typical - 1]) * typical
-    stays = float(at.tau_s[typical - 1])
-    forgets = stays * d.output_square / max(float(d.weight @ d.after) ** 2 * 2, 1e-12)
-    x = stay_s / (forgets / (1 - min(max(float(bends), 0.0), 0.9)))
-    safe = np.maximum(x, 1e-6)
-    found: FloatArray = np.where(x < 1e-3, 1.0, 2 * (safe - 1 + np.exp(-safe)) / safe**2)
-    return found
-
-
 def highest(server: Server) -> float:
     """The rate at which a full server is busy all the time."""
     low, high = 0.0, 1.0
@@ -238,31 +194,29 @@ def highest(server: Server) -> float:
     return low
 
 
-def _searched(server: Server, slo: Slo, dispersion: float, top: float) -> tuple[float, str]:
+def _searched(server: Server, slo: Slo, dispersion: float, top: float) -> Largest:
+    burst = (max(dispersion, 1.0) + 1) / 2
+
     def broken(rate_per_s: float) -> str:
-        burst = (max(dispersion, 1.0) + 1) / 2
+        """What a rate breaks, or nothing."""
         found = balance(server, rate_per_s, burst)
         if found is None:
-            return server.full or "stability"
+            return server.full
         told = _told(server, rate_per_s, burst, found)
         return next((str(limit) for limit in slo.limits if not told.meets(limit)), "")
 
     if not slo.limits:
-        return top, server.full or "stability"
-    high, bound = top, server.full or "stability"
-    grid = top * np.linspace(0.999, 0.03, 9)
-    low = 0.0
-    for rate in grid.tolist():
-        if not (why := broken(rate)):
-            low = rate
+        return Largest(top, server.full)
+    low, high, bound = 0.0, top, server.full
+    for part in _SOUGHT:
+        if not (why := broken(part * top)):
+            low = part * top
             break
-        high, bound = rate, why
-    else:
-        low = 0.0
-    while high - low > 5e-4 * top:
+        high, bound = part * top, why
+    while high - low > _NEAR * max(high, _LEAST * top):
         middle = (low + high) / 2
         if why := broken(middle):
             high, bound = middle, why
         else:
             low = middle
-    return low, bound
+    return Largest(low if low > _LEAST * top else 0.0, bound)
