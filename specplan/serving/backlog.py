@@ -20,12 +20,12 @@ from specplan.physics.tokens import FloatArray
 from specplan.serving.law import Law, law_of
 
 ComplexArray = npt.NDArray[np.complex128]
-STATES = 160  # of a chain, about
+STATES = 144  # of a chain, about
 MOST_STATES = 600
-_MOMENTS = 6  # of a step at which a prompt may arrive
+_MOMENTS = 5  # of a step at which a prompt may arrive
 _BINS = 400  # of a law of times
-_SLIGHT = 1e-6  # of all requests: not followed
-_RARE = 2e-4  # of all requests: not told apart
+_SLIGHT = 1e-5  # of all requests: not followed
+_RARE = 5e-4  # of all requests: not told apart
 _STEPS, _AT_ONCE = 400, 20  # tried before a chain is solved at once: a solver may wait for threads
 _STILL = 1e-10
 

@@ -17,7 +17,7 @@ from specplan.serving.crowd import Crowd, crowd_of
 from specplan.serving.law import Law, always
 from specplan.serving.server import Server
 
-LEVELS = (0.003, 0.06, 0.25, 0.5, 0.75, 0.94, 0.997)  # of the law of the batch
+LEVELS = (0.004, 0.1, 0.37, 0.63, 0.9, 0.996)  # of the law of the batch
 _IDLE = 1e-4  # of the time, from which an empty server is looked at
 _NEARLY = 0.999  # of all time: prompts alone never take more
 
