@@ -211,7 +211,7 @@ def _chain(prompts: Prompts, budget: float, step: StepTime, *, alone: bool) -> _
     grain, full, states = grid
     x = step(grain * np.arange(full + 1.0))
     size = 1 << int(np.ceil(np.log2(2 * states)))
-    mark = np.fft.rfft(_spread(prompts, grain, size, least=1 if alone else 0), size)
+    mark = np.fft.rfft(_spread(prompts, grain, size), size)
     rows = _laws(np.ones(1, np.complex128), mark, prompts, x, states)
     move = np.zeros((states, states))
     move[: full + 1] = rows
@@ -222,6 +222,8 @@ def _chain(prompts: Prompts, budget: float, step: StepTime, *, alone: bool) -> _
     if alone:
         burst = mark / (prompts.burst - (prompts.burst - 1) * mark)
         move[0] = _cut(np.fft.irfft(burst, size)[np.newaxis], states)[0]
+        move[0, 1] += move[0, 0]  # whoever comes is served, however short
+        move[0, 0] = 0.0
     return _Chain(_stationary(move), x, mark, prompts, grain)
 
 
@@ -245,9 +247,9 @@ def _grid(prompts: Prompts, budget: float, step: StepTime) -> tuple[float, int, 
     return budget / full, full, min(int(np.ceil(span * full / budget)) + 1, MOST_STATES)
 
 
-def _spread(prompts: Prompts, grain: float, size: int, least: int) -> FloatArray:
+def _spread(prompts: Prompts, grain: float, size: int) -> FloatArray:
     """The law of a prompt in grains: between two, its weight is shared so that the mean stays."""
-    place = np.clip(prompts.tokens / grain, least, size // 2 - 1)
+    place = np.minimum(prompts.tokens / grain, size // 2 - 1.0)
     low = np.floor(place + 1e-9).astype(np.int64)
     part = np.maximum(place - low, 0.0)
     law = np.zeros(size)

@@ -84,28 +84,20 @@ def _of_prompts(server: Server, prompts: Prompts | None) -> Balance | None:
 
 
 def full_load(server: Server, rate_per_s: float) -> float:
-    """The load of a full server: the share of its time that rounds and prompts of this rate would
-    take; infinite where prompts alone are too many.
+    """The share of a full server's time that the prompts and the rounds of this rate would take:
+    1 where it saturates, infinite where prompts alone are too many.
     """
     prompts = server.prompts(rate_per_s, 1.0)
-    steps = _steps(server, prompts, 0 if server.role == "prefill" else server.most)
+    if server.role == "prefill":
+        budget = server.budget(0)
+        full_s = float(server.step(0)(np.asarray([budget]))[0])
+        return rate_per_s * (prompts.mean if prompts else 0.0) * full_s / budget
+    steps = _steps(server, prompts, server.most)
     if steps is None:
         return np.inf
-    if server.role == "prefill":
-        return prompt_load(server, rate_per_s)
     plain = float(server.plain_s[-1])
     decode = rate_per_s * float(server.asked[-1]) * plain / server.most
     return decode + 1 - plain / steps.mean_s
-
-
-def prompt_load(server: Server, rate_per_s: float) -> float:
-    """The load of a server of prompts whose steps are full."""
-    prompts = server.prompts(rate_per_s, 1.0)
-    if prompts is None:
-        return 0.0
-    budget = server.budget(0)
-    full_s = float(server.step(0)(np.asarray([budget]))[0])
-    return rate_per_s * prompts.mean * full_s / budget
 
 
 def _steps(server: Server, prompts: Prompts | None, batch: int) -> Steps | None:

@@ -15,7 +15,7 @@ from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths
 from specplan.errors import Refused, UsageError
 from specplan.physics.tokens import FloatArray
-from specplan.serving.balance import Balance, balance, full_load, prompt_load
+from specplan.serving.balance import Balance, balance, full_load
 from specplan.serving.crowd import fixed_points
 from specplan.serving.latencies import end_to_end, first_token, gaps, per_token
 from specplan.serving.law import Law, always
@@ -158,7 +158,7 @@ def _told(server: Server, rate_per_s: float, burst: float, at: Balance) -> Stead
         batch_law=law,
         utilisation=rate_per_s * float(server.asked[-1]) * plain / most + float(at.share[-1])
         if most
-        else prompt_load(server, rate_per_s),
+        else full_load(server, rate_per_s),
         k_shares=_k_shares(server, law),
         waits=at.crowd.waits,
         kv_share=min((at.crowd.mean * d.bytes * bool(most) + held) / room.pool_bytes, 1.0),
