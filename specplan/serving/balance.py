@@ -7,12 +7,13 @@ lies between them in proportion to a plain estimate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from specplan.physics.tokens import FloatArray
-from specplan.serving.backlog import Prompts, Steps, steps_of
+from specplan.serving.backlog import Steps, steps_of
+from specplan.serving.bursts import burst_of
 from specplan.serving.crowd import Crowd, crowd_of
 from specplan.serving.law import Law, always
 from specplan.serving.server import Server
@@ -53,46 +54,47 @@ class Balance:
         return found
 
 
-def balance(server: Server, rate_per_s: float, burst: float) -> Balance | None:
+def balance(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Balance | None:
     """The balance at a rate; None where the server falls behind."""
-    prompts = server.prompts(rate_per_s, burst)
     if server.role == "prefill":
-        return _of_prompts(server, prompts)
-    full, rough = _steps(server, prompts, server.most), _rough(server, prompts)
-    guess = _crowd(server, rate_per_s, burst, rough, 0 * rough)
+        return _of_prompts(server, rate_per_s, dispersion)
+    rough = _rough(server, rate_per_s)
+    guess = _crowd(server, rate_per_s, dispersion, rough, 0 * rough)
     levels = _levels(guess.law if guess else None, server.most)
-    steps = [_steps(server, prompts, level) for level in levels[:-1]]
-    sure = [each for each in (*steps, full) if each is not None]
-    if len(sure) < len(levels):
-        return None
+    sure = []
+    for level in levels:
+        steps = _steps(server, rate_per_s, dispersion, level)
+        if steps is None:
+            return None
+        sure.append(steps)
     share, late = _shares(server, levels, sure, rough)
-    crowd = _crowd(server, rate_per_s, burst, share, late)
+    crowd = _crowd(server, rate_per_s, dispersion, share, late)
     if crowd is None:
         return None
     round_s, tau_s = _held(server, share, late)
-    noise = _noise(server, rate_per_s, burst, share)
+    noise = _noise(server, rate_per_s, dispersion, share, tau_s)
     return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, noise, crowd)
 
 
-def _of_prompts(server: Server, prompts: Prompts | None) -> Balance | None:
+def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance | None:
     """A server where nothing decodes."""
-    steps = _steps(server, prompts, 0)
+    steps = _steps(server, rate_per_s, dispersion, 0)
     if steps is None:
         return None
-    none = np.zeros(0)
-    return Balance((0,), (steps,), none, none, none, none, none, Crowd(np.ones(1), 0.0, np.inf))
+    none, alone = np.zeros(0), Crowd(np.ones(1), 0.0, np.inf)
+    return Balance((0,), (steps,), none, none, none, none, none, alone)
 
 
 def full_load(server: Server, rate_per_s: float) -> float:
     """The share of a full server's time that the prompts and the rounds of this rate would take:
     1 where it saturates, infinite where prompts alone are too many.
     """
-    prompts = server.prompts(rate_per_s, 1.0)
     if server.role == "prefill":
+        prompts = server.prompts(rate_per_s)
         budget = server.budget(0)
         full_s = float(server.step(0)(np.asarray([budget]))[0])
         return rate_per_s * (prompts.mean if prompts else 0.0) * full_s / budget
-    steps = _steps(server, prompts, server.most)
+    steps = _steps(server, rate_per_s, 1.0, server.most)
     if steps is None:
         return np.inf
     plain = float(server.plain_s[-1])
@@ -100,12 +102,16 @@ def full_load(server: Server, rate_per_s: float) -> float:
     return decode + 1 - plain / steps.mean_s
 
 
-def _steps(server: Server, prompts: Prompts | None, batch: int) -> Steps | None:
-    step = server.step(batch)
+def _steps(server: Server, rate_per_s: float, dispersion: float, batch: int) -> Steps | None:
+    """Steps at a batch; what comes within one with a prompt in it is read together."""
+    step, prompts = server.step(batch), server.prompts(rate_per_s)
     if prompts is None:
         length = float(step(np.zeros(1))[0])
         return Steps(length, 0.0, length, always(length), _joins(length))
-    return steps_of(prompts, server.budget(batch), step, alone=batch == 0)
+    budget = server.budget(batch)
+    within_s = float(step(np.asarray([min(prompts.mean, budget)]))[0])
+    prompts = replace(prompts, burst=burst_of(rate_per_s, dispersion, within_s))
+    return steps_of(prompts, budget, step, alone=batch == 0)
 
 
 def _joins(length_s: float) -> Law:
@@ -115,8 +121,9 @@ def _joins(length_s: float) -> Law:
     return Law(np.asarray([0.0, length_s]), np.asarray([0.0, 1.0]), length_s / 2)
 
 
-def _rough(server: Server, prompts: Prompts | None) -> FloatArray:
+def _rough(server: Server, rate_per_s: float) -> FloatArray:
     """The share of the time that prompts take at each batch, from what one of them adds."""
+    prompts = server.prompts(rate_per_s)
     if prompts is None:
         return np.zeros(server.most)
     places = np.unique(np.geomspace(1, server.most, 10).astype(np.int64))
@@ -154,20 +161,23 @@ def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArr
 
 
 def _crowd(
-    server: Server, rate_per_s: float, burst: float, share: FloatArray, late: FloatArray
+    server: Server, rate_per_s: float, dispersion: float, share: FloatArray, late: FloatArray
 ) -> Crowd | None:
     """The crowd of these shares and first rounds; None where it grows for ever."""
     tau_s = _held(server, share, late)[1]
     if rate_per_s * tau_s[-1] >= server.most:
         return None
-    return crowd_of(rate_per_s, tau_s, _noise(server, rate_per_s, burst, share))
+    return crowd_of(rate_per_s, tau_s, _noise(server, rate_per_s, dispersion, share, tau_s))
 
 
-def _noise(server: Server, rate_per_s: float, burst: float, share: FloatArray) -> FloatArray:
+def _noise(
+    server: Server, rate_per_s: float, dispersion: float, share: FloatArray, tau_s: FloatArray
+) -> FloatArray:
     """How much more than Poisson arrivals bursts and prompts move the batch, at each: an arrival
     adds one, and its prompt keeps x = n w / (R T(n)) others from ending meanwhile.
     """
     count = np.arange(1.0, server.most + 1)
+    burst = burst_of(rate_per_s, dispersion, float(tau_s[0]))
     kept = count * share / (rate_per_s * server.asked * server.plain_s)
     comes = (2 * burst - 1) * (1 + kept) ** 2 + server.uneven * kept**2
     found: FloatArray = 1 + (comes - 1) * server.lasting

@@ -66,7 +66,7 @@ class Server:
         width = np.diff(np.concatenate(([0.0], after)))
         return float((np.clip(left, 0, 1) ** 2 @ width) / max(float(weight @ after), 1e-12))
 
-    def prompts(self, rate_per_s: float, burst: float) -> Prompts | None:
+    def prompts(self, rate_per_s: float) -> Prompts | None:
         """What arrives to be read, in tokens as dear as the mean one: attention makes those of long
         prompts dearer.
         """
@@ -74,7 +74,7 @@ class Server:
             return None
         d = self.demands
         tokens = d.new * self._dearness()
-        return Prompts(tokens, d.new_weight, rate_per_s, burst)
+        return Prompts(tokens, d.new_weight, rate_per_s)
 
     def budget(self, batch: int) -> float:
         """Prompt tokens that fit beside a batch."""

@@ -88,8 +88,8 @@ def steady(
 ) -> Steady:
     """The steady state of a replica at a rate (requests a second, above 0) of these lengths.
 
-    `dispersion` above 1 has requests arrive in bursts of geometric size, (I + 1) / 2 on average;
-    below 1 counts as 1. Refused where the server would fall behind.
+    `dispersion` above 1 is of gaps that are independent (see `bursts`); below 1 it counts as 1.
+    Refused where the server would fall behind.
     """
     return at_rate(server_of(replica, lengths, role), rate_per_s, dispersion)
 
@@ -98,14 +98,13 @@ def at_rate(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Stead
     """The same of a server that is asked at several rates."""
     if not rate_per_s > 0:
         raise UsageError(f"a rate of {rate_per_s:g} requests a second", expected="more than 0")
-    burst = (max(dispersion, 1.0) + 1) / 2
-    found = balance(server, rate_per_s, burst)
+    found = balance(server, rate_per_s, dispersion)
     if found is None:
         raise Refused(
             f"{rate_per_s:g} requests a second are more than the server finishes",
             hint="ask for a lower rate or for more replicas",
         )
-    return _told(server, rate_per_s, burst, found)
+    return _told(server, rate_per_s, dispersion, found)
 
 
 def saturation(replica: Replica, lengths: Lengths, role: Role = "both") -> float:
@@ -129,10 +128,10 @@ def largest_rate(
     return _searched(server, slo, dispersion, highest(server))
 
 
-def _told(server: Server, rate_per_s: float, burst: float, at: Balance) -> Steady:
+def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> Steady:
     d, room = server.demands, server.replica.room
     law, most = at.crowd.law, server.most
-    wait_s = (2 * burst - 1 + server.spread) / (2 * at.crowd.spare_per_s)
+    wait_s = (max(dispersion, 1.0) + server.spread) / (2 * at.crowd.spare_per_s)
     firsts = [steps.first for steps in at.steps]
     first, first_variance = first_token(firsts, at.weights(law), at.crowd.waits, wait_s)
     mean_wait = at.crowd.waits * wait_s
@@ -195,14 +194,12 @@ def highest(server: Server) -> float:
 
 
 def _searched(server: Server, slo: Slo, dispersion: float, top: float) -> Largest:
-    burst = (max(dispersion, 1.0) + 1) / 2
-
     def broken(rate_per_s: float) -> str:
         """What a rate breaks, or nothing."""
-        found = balance(server, rate_per_s, burst)
+        found = balance(server, rate_per_s, dispersion)
         if found is None:
             return server.full
-        told = _told(server, rate_per_s, burst, found)
+        told = _told(server, rate_per_s, dispersion, found)
         return next((str(limit) for limit in slo.limits if not told.meets(limit)), "")
 
     if not slo.limits:
