@@ -19,22 +19,20 @@ _PARTS = (np.arange(6) + 0.5) / 6  # of an output, where a sequence is looked at
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Of one k: the rounds of each kind of request, mean and variance (L,), the tokens of a round,
-    and the weighted means over all requests.
-    """
+    """Of one k: the rounds of each kind of request, mean and variance (L,), and the mean of all."""
 
     mean: FloatArray
     variance: FloatArray
-    tokens: float
     all: float
-    per_token: float
 
 
 @dataclass(frozen=True, slots=True)
 class Demands:
     """Requests as a replica sees them: `after` (L,) tokens after the first by weight (L,), `new`
-    (P,) prompt tokens to read by `new_weight` (P,), `context` the mean one of a sequence in a
-    round, `bytes` what it holds then on average, and `prompt_bytes` while its prompt is read.
+    (P,) prompt tokens to read by `new_weight` (P,), each of which sees `attended` (P,) tokens on
+    average, `seen` over all; `context` is the mean one of a sequence in a round, `bytes` what it
+    holds then on average, and `prompt_bytes` while its prompt is read. `output` is the mean of all
+    output tokens, `output_square` the mean square of those after the first.
     """
 
     after: FloatArray
@@ -42,6 +40,7 @@ class Demands:
     new: FloatArray
     new_weight: FloatArray
     attended: FloatArray
+    seen: float
     context: float
     bytes: float
     prompt_bytes: float
@@ -68,13 +67,15 @@ def demands_of(replica: Replica, lengths: Lengths) -> Demands:
         context = float(weight @ isl)
         held = float(weight @ room.bytes_of(isl))
     new = np.maximum(isl - hit, 1.0)
-    length, part = _pooled(after, weight)
+    attended = isl - new + new / 2
+    length, part = pooled(after, weight)
     return Demands(
         after=length,
         weight=part,
         new=new,
         new_weight=weight,
-        attended=isl - new + new / 2,
+        attended=attended,
+        seen=float((weight * new) @ attended / ((weight * new).sum())),
         context=context,
         bytes=held,
         prompt_bytes=float(weight @ room.bytes_of(isl)),
@@ -83,9 +84,9 @@ def demands_of(replica: Replica, lengths: Lengths) -> Demands:
     )
 
 
-def _pooled(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Equal values once; beyond `WAYS` of them, neighbours together at their mean: the short ones,
-    where a token more or less says much, stay apart longest.
+def pooled(value: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values (N,) and their weights, equal ones once; beyond `WAYS` of them, neighbours together at
+    their mean: short ones, where a token more or less says much, stay apart longest.
     """
     kinds, place = np.unique(value, return_inverse=True)
     held = np.bincount(place.ravel(), weight).astype(np.float64)
@@ -106,15 +107,10 @@ def rounds_of(acceptance: Acceptance, k: int, demands: Demands) -> Rounds:
     mean = np.interp(after, np.arange(longest + 1.0), table)
     tokens = float(tokens_of(acceptance, (k,), demands.context)[0])
     spread = float(round_variance(survival(acceptance, k, demands.context))) if k else 0.0
-    some = after > 0
-    ratio = np.where(some, mean / np.maximum(after, 1e-12), 0.0)
-    more = float(demands.weight[some].sum())
     return Rounds(
         mean=mean,
         variance=after * spread / tokens**3,
-        tokens=tokens,
         all=float(demands.weight @ mean),
-        per_token=float(demands.weight @ ratio) / more if more else 0.0,
     )
 
 

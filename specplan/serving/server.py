@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from specplan.domain.traffic import Lengths
 from specplan.errors import Refused
 from specplan.physics.tokens import FloatArray
 from specplan.serving.backlog import Prompts, StepTime
-from specplan.serving.demands import Demands, Rounds, demands_of, every_rounds
+from specplan.serving.demands import Demands, Rounds, demands_of, every_rounds, pooled
 from specplan.serving.replica import Replica
 
 _WORTH = 0.1  # more rounds a second from the second half of the batch
@@ -19,7 +19,7 @@ Role = Literal["both", "prefill", "decode"]
 """What a replica does: both, or as one of two pools prompts alone, or what comes after them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """A replica under lengths, for batches n = 1..most: `k` (most,) of a round, `plain_s` (most,)
     its seconds without prompts, `rounds` what a request takes of them at each k, `asked` (most,)
@@ -35,6 +35,7 @@ class Server:
     rounds: dict[int, Rounds]
     asked: FloatArray
     full: str
+    reads: Prompts | None
 
     @property
     def most(self) -> int:
@@ -67,14 +68,8 @@ class Server:
         return float((np.clip(left, 0, 1) ** 2 @ width) / max(float(weight @ after), 1e-12))
 
     def prompts(self, rate_per_s: float) -> Prompts | None:
-        """What arrives to be read, in tokens as dear as the mean one: attention makes those of long
-        prompts dearer.
-        """
-        if self.role == "decode":
-            return None
-        d = self.demands
-        tokens = d.new * self._dearness()
-        return Prompts(tokens, d.new_weight, rate_per_s)
+        """What arrives to be read at a rate."""
+        return None if self.reads is None else replace(self.reads, rate_per_s=rate_per_s)
 
     def budget(self, batch: int) -> float:
         """Prompt tokens that fit beside a batch."""
@@ -89,29 +84,24 @@ class Server:
         pace = self.replica.pace
         rows = batch * float(pace.width[pace.k.index(self.k[batch - 1])]) if batch else 0.0
         plain = float(self.plain_s[batch - 1]) if batch else 0.0
-        seen = self._attended()
+        seen = self.demands.seen
 
         def seconds(tokens: FloatArray) -> FloatArray:
             return plain + np.maximum(pace.prompt_s(rows, tokens, seen), 0.0)
 
         return seconds
 
-    def _attended(self) -> float:
-        """What a token of a prompt attends to on average."""
-        d = self.demands
-        read = d.new_weight * d.new
-        return float(read @ d.attended / read.sum())
 
-    def _dearness(self) -> FloatArray:
-        """What a token of each prompt costs, as a share of the mean one's cost."""
-        pace, d = self.replica.pace, self.demands
-        mean = self._attended()
-        many = float(self.replica.room.step_tokens)
-        wide = float(pace.prompt_s(0, many, 0) - pace.prompt_s(0, many / 2, 0)) / (many / 2)
-        reads = pace.target.beside_s(0, 1, d.attended) - pace.target.beside_s(0, 1, 0)
-        own = float(pace.target.beside_s(0, 1, mean) - pace.target.beside_s(0, 1, 0))
-        cost: FloatArray = (wide + reads) / (wide + own)
-        return cost
+def _reads(replica: Replica, demands: Demands) -> Prompts:
+    """Prompts in tokens as dear as the mean one: attention makes those of long prompts dearer."""
+    pace, seen = replica.pace.target, demands.seen
+    many = float(replica.room.step_tokens)
+    wide = float(pace.beside_s(many / 2, many / 2, 0)) / (many / 2)
+    own = float(pace.beside_s(0, 1, seen) - pace.beside_s(0, 1, 0))
+    each = pace.beside_s(0, 1, demands.attended) - pace.beside_s(0, 1, 0)
+    dear = (wide + each) / (wide + own) if wide + own > 0 else 1.0
+    tokens, weight = pooled(demands.new * dear, demands.new_weight)
+    return Prompts(tokens, weight, 0.0)
 
 
 def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server:
@@ -123,7 +113,18 @@ def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server
     demands = demands_of(replica, lengths)
     room, pace, policy = replica.room, replica.pace, replica.policy
     if role == "prefill" or not demands.output > 1:
-        return Server(replica, demands, "prefill", (), np.zeros(0), {}, np.zeros(0), "stability")
+        none = np.zeros(0)
+        return Server(
+            replica=replica,
+            demands=demands,
+            role="prefill",
+            k=(),
+            plain_s=none,
+            rounds={},
+            asked=none,
+            full="stability",
+            reads=_reads(replica, demands),
+        )
     fits = int(room.pool_bytes // max(demands.bytes, 1.0))
     limit = min(room.sequences, pace.most)
     if not fits:
@@ -146,5 +147,13 @@ def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server
     full = "memory" if fits < limit else "sequences"
     gain = 2 * float(plain[len(k) // 2 - 1] * asked[len(k) // 2 - 1] / (plain[-1] * asked[-1])) - 1
     return Server(
-        replica, demands, role, k, plain, rounds, asked, full if gain > _WORTH else "stability"
+        replica=replica,
+        demands=demands,
+        role=role,
+        k=k,
+        plain_s=plain,
+        rounds=rounds,
+        asked=asked,
+        full=full if gain > _WORTH else "stability",
+        reads=None if role == "decode" else _reads(replica, demands),
     )
