@@ -82,8 +82,9 @@ def pearson(observed: NDArray[np.int64], expected: NDArray[np.float64]) -> tuple
     return float(((have - want) ** 2 / want).sum()), len(want) - 1
 
 
-def chi_square_tail(statistic: float, degrees_of_freedom: int) -> float:
-    """P(chi-square >= statistic), relative error below 1e-9 up to 65,535 degrees of freedom.
+def chi_square_tail(statistic: float, degrees_of_freedom: float) -> float:
+    """P(chi-square >= statistic), relative error below 1e-9 up to 65,535 degrees of freedom
+    (whole or not).
 
     The regularised upper incomplete gamma function Q(df/2, statistic/2), as one minus the power
     series of P below its mean and as Lentz's continued fraction above.
