@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Recorded requests in order of arrival: seconds since the first one, prompt tokens, output
-    tokens, and of the prompt those that a prefix cache of any size would have held. All sequences
-    are equally long; `hit` is empty where the format has no prefixes, and `arrival_s` where it has
-    lengths alone.
+    """Recorded requests in order of arrival: seconds since the first one (of a window that was cut
+    out, since its beginning), prompt tokens, output tokens, and of the prompt those that a prefix
+    cache of any size would have held. All sequences are equally long; `hit` is empty where the
+    format has no prefixes, and `arrival_s` where it has lengths alone.
 
     `covers_s` is how long was recorded, where that is more than up to the last arrival (0 where
     nobody says). `dropped` says what was left out of the file, in sentences.
