@@ -37,14 +37,15 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """What a trace shows; None where it says nothing of it (no times, no prefixes, one moment).
+    """What a trace shows; None where it says nothing of it (no times, no prefixes, one moment), and
+    for requests and gaps that are yet to be drawn.
 
     `peak_60s_per_s` is of the sixty seconds in which most requests come; `gap_cv` the coefficient
     of variation of the gaps between them; `dispersion` the variance over the mean of the arrivals
     in each second since the first, 1 for a Poisson process; `hit_share` of all prompt tokens.
     """
 
-    requests: int
+    requests: int | None
     span_s: float | None
     rate_per_s: float | None
     peak_60s_per_s: float | None

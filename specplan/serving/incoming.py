@@ -8,7 +8,15 @@ import numpy as np
 
 from specplan.domain.traffic import Lengths, Trace, Traffic
 from specplan.errors import Refused
-from specplan.serving.arrivals import BIN_S, dispersion, renewals, times
+from specplan.serving.arrivals import (
+    BIN_S,
+    Statistics,
+    dispersion,
+    renewals,
+    statistics,
+    summary,
+    times,
+)
 from specplan.serving.lengths import draw_lengths, recorded
 
 
@@ -60,4 +68,29 @@ def drawn(traffic: Traffic, seconds: float, seed: int) -> Trace:
         form="drawn",
         source=traffic.source,
         covers_s=seconds,
+    )
+
+
+def traffic_statistics(traffic: Traffic) -> Statistics:
+    """What is known of traffic: of its trace, or else of its rate and its lengths."""
+    if traffic.trace is not None:
+        return statistics(traffic.trace)
+    isl, osl, hit, weight = (
+        np.asarray(values, np.float64)
+        for values in (
+            *(traffic.lengths.isl, traffic.lengths.osl),
+            *(traffic.lengths.hit, traffic.lengths.weight),
+        )
+    )
+    share = float(weight @ hit / (weight @ isl))
+    return Statistics(
+        requests=None,
+        span_s=None,
+        rate_per_s=traffic.rate_per_s,
+        peak_60s_per_s=None,
+        gap_cv=None,
+        dispersion=traffic.dispersion,
+        isl=summary(isl, weight),
+        osl=summary(osl, weight),
+        hit_share=share or None,
     )

@@ -88,7 +88,7 @@ def _table(text: list[str], path: Path) -> Pairs:
         except ValueError:
             if not pairs and line is first:  # names of columns
                 continue
-            what = f"'{visible(line, 40)}' is no point"
+            what = f"'{visible(line.strip(), 40)}' is no point"
             raise InputError(what, where=where, expected="tokens,share") from None
         pairs.append((tokens, share, where))
         if len(pairs) > MAX_POINTS:
