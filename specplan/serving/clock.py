@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +29,12 @@ class _Beside:
         return cls(*(np.asarray(array, np.float64).tolist() for array in arrays))
 
     def at(self, before: float, new: float, attended: float) -> float:
-        more_s = _between(self.rows, self.wide_s, before + new)
-        if before:
-            more_s -= _between(self.rows, self.wide_s, before)
+        more_s = self._of(before + new) - self._of(before)
         return more_s + new * _between(self.context, self.attend_s, attended)
+
+    def _of(self, rows: float) -> float:
+        place = bisect_left(self.rows, rows - 1e-9)
+        return self.wide_s[min(place, len(self.rows) - 1)]
 
 
 class Clock:

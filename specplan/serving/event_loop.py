@@ -92,13 +92,9 @@ class Server:
         widest = max(self.clock.width[k] for k in policy.lengths)
         self.most = min(room.sequences, replica.pace.most, max(int(room.step_tokens // widest), 1))
         self.arrival: list[float] = np.asarray(requests.arrival_s, np.float64).tolist()
-        self.isl, self.osl, self.hit = (
-            _whole(part) for part in (requests.isl, requests.osl, requests.hit)
-        )
-        self.hit = self.hit or [0] * len(self.isl)
-        self.kind = (
-            streams.kinds(requests.isl, requests.osl) if policy.drafts else [0] * len(self.isl)
-        )
+        self.isl, self.osl = whole(requests.isl, 1), whole(requests.osl, 1)
+        self.hit = whole(requests.hit, 0) or [0] * len(self.isl)
+        self.kind = streams.kinds(self.isl, self.osl)
         longest = max(map(int.__add__, self.isl, self.osl), default=0) + max(policy.k) + 1
         blocks = np.arange(-(-(longest + room.ahead) // room.block) + 2)
         self.held: list[float] = room.bytes_of(blocks * room.block - room.ahead).tolist()
@@ -365,9 +361,9 @@ class Server:
         return count
 
 
-def _whole(tokens: Sequence[float]) -> list[int]:
-    """Numbers of tokens as a loop wants them."""
-    found: list[int] = np.asarray(tokens, np.int64).tolist()
+def whole(tokens: Sequence[float], least: int) -> list[int]:
+    """Numbers of tokens, `least` or more, as a loop wants them."""
+    found: list[int] = np.maximum(np.asarray(tokens, np.int64), least).tolist()
     return found
 
 

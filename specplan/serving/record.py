@@ -131,7 +131,8 @@ class Record:
                 (of["before_bytes"] + of["after_bytes"]) / 2,
             )
         )
-        areas = np.cumsum(heights * of["time_s"], axis=1, dtype=np.float64)
+        time_s = np.asarray(of["time_s"], np.float64)
+        areas = np.cumsum(heights.astype(np.float64) * time_s, axis=1)
         areas = np.repeat(np.pad(areas, ((0, 0), (1, 0))), 2, axis=1)[:, 1:-1]
         for i, area in enumerate(areas):
             self._lines[i] += np.diff(np.interp(edges, knots, area))

@@ -15,6 +15,7 @@ from specplan.domain.traffic import Trace
 from specplan.physics.tokens import FloatArray
 from specplan.serving.draws import Streams
 from specplan.serving.event_loop import Gating, Server
+from specplan.serving.lock_step import Static, StaticServer
 from specplan.serving.record import FINEST_S, FOLDED, RESOLUTION, Record, Timeline
 from specplan.serving.replica import Replica
 
@@ -136,6 +137,7 @@ def simulate(
     *,
     seed: int | np.random.SeedSequence = 0,
     gating: Gating = Gating(),  # noqa: B008 - frozen
+    static: Static | None = None,
     slo: Slo = NO_SLO,
     warm_up: float = WARM_UP,
     told: Callable[[int], None] = nothing,
@@ -145,10 +147,10 @@ def simulate(
     Requests that come in the first `warm_up` share of the time (0 for a replay that is to be
     whole) are served and not counted, nor are the steps until then; steps after the last arrival
     are counted only where there is no warm-up. Acceptance is drawn by `seed`. Ctrl-C ends it
-    early: the run then has what was done by then.
+    early: the run then has what was done by then. With `static`, batches stay as they begin.
     """
     seeds = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    span_s = float(arrivals.arrival_s[-1]) if len(arrivals) else 0.0
+    span_s = arrivals.span_s
     record = Record(
         pool=replica.room.pool_bytes,
         most=replica.pace.most,
@@ -158,13 +160,12 @@ def simulate(
     )
     itl = [limit for limit in slo.limits if limit.metric == "itl"]
     gap_s = itl[0].limit_s if itl else float("inf")
-    server = Server(
-        replica,
-        arrivals,
-        Streams(replica.acceptance, seeds),
-        record.entries.append,
-        gating,
-        gap_s,
+    streams = Streams(replica.acceptance, seeds)
+    log = record.entries.append
+    server = (
+        StaticServer(replica, arrivals, streams, log, gating, gap_s, static)
+        if static
+        else Server(replica, arrivals, streams, log, gating, gap_s)
     )
 
     def heard(done: int) -> None:
@@ -180,7 +181,9 @@ def simulate(
     return run_of(server, record, slo, interrupted=interrupted)
 
 
-def run_of(server: Server, record: Record, slo: Slo, *, interrupted: bool = False) -> Run:
+def run_of(
+    server: Server | StaticServer, record: Record, slo: Slo, *, interrupted: bool = False
+) -> Run:
     """The measures of what a server did."""
     first, done, came = (
         np.asarray(values, np.float64) for values in (server.first_s, server.done_s, server.arrival)
