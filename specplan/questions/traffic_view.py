@@ -12,11 +12,12 @@ from specplan.units import people, significant
 def traffic_facts(traffic: Traffic) -> tuple[tuple[str, str], ...]:
     """Labelled lines, each at most 64 characters beside its label."""
     found = traffic_statistics(traffic)
+    recorded = found.requests is not None
     pairs = [
         ("requests", _requests(found)),
         ("arrivals", _arrivals(found)),
-        ("prompts", _tokens(found.isl)),
-        ("outputs", _tokens(found.osl)),
+        ("prompt tokens", _tokens(found.isl, recorded=recorded)),
+        ("output tokens", _tokens(found.osl, recorded=recorded)),
     ]
     if found.hit_share:
         pairs.append(("prefix", f"{percent(found.hit_share)} of prompt tokens are in a cache"))
@@ -45,13 +46,14 @@ def _arrivals(found: Statistics) -> str:
     return f"{', '.join(words)} (Poisson 1)" if words else "all at once"
 
 
-def _tokens(found: Summary) -> str:
-    if found.max == found.mean or found.p50 == found.p99 == found.max:
-        return f"{found.mean:,.0f} tokens"
-    return (
-        f"{_count(found.mean)} tokens on average, p50 {_count(found.p50)}, "
-        f"p95 {_count(found.p95)}, p99 {_count(found.p99)}, at most {_count(found.max)}"
+def _tokens(found: Summary, *, recorded: bool) -> str:
+    if found.p50 == found.p99 == found.max:
+        return _count(found.mean)
+    words = (
+        f"mean {_count(found.mean)}, p50 {_count(found.p50)}, "
+        f"p95 {_count(found.p95)}, p99 {_count(found.p99)}"
     )
+    return f"{words}, max {_count(found.max)}" if recorded else words
 
 
 def _count(value: float) -> str:

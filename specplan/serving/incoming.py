@@ -14,7 +14,7 @@ from specplan.serving.arrivals import (
     dispersion,
     renewals,
     statistics,
-    summary,
+    summary_of_parts,
     times,
 )
 from specplan.serving.lengths import draw_lengths, recorded
@@ -90,7 +90,7 @@ def traffic_statistics(traffic: Traffic) -> Statistics:
         peak_60s_per_s=None,
         gap_cv=None,
         dispersion=traffic.dispersion,
-        isl=summary(isl, weight),
-        osl=summary(osl, weight),
+        isl=summary_of_parts(isl, weight),
+        osl=summary_of_parts(osl, weight),
         hit_share=share or None,
     )
