@@ -52,6 +52,14 @@ class Drafts:
             autocompletion=complete.among(*complete.SIMULATED_K),
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """When what is drafted changes."""
+
+    title: ClassVar[str] = Drafts.title
+
     gate_by: Annotated[
         str | None,
         typer.Option(
@@ -140,6 +148,7 @@ def simulate(
     *,
     what: What,
     drafts: Drafts,
+    gate: Gate,
     candidates: Candidates,
     demand: Demand,
     runs: Runs,
@@ -154,7 +163,7 @@ def simulate(
     from specplan.cli.show import show
     from specplan.cli.simulating import answered, planned
 
-    asked = planned(plan, what, drafts, candidates, demand, runs, server)
+    asked = planned(plan, what, drafts, gate, candidates, demand, runs, server)
     with _watching(asked.requests, out) as told:
         answer = answered(asked, told)
     code = show(answer, out)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from specplan.catalogue.store import Catalogue
 from specplan.cli.counted import Option
 from specplan.cli.demand import Demand
 from specplan.cli.options import What, typed
@@ -14,7 +15,7 @@ from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.resolve import Cards
 from specplan.cli.scenario import Folder, build, loaded, texts_of
 from specplan.cli.server import Server
-from specplan.cli.simulate import Drafts, Runs
+from specplan.cli.simulate import Drafts, Gate, Runs
 from specplan.cli.sized import told_of
 from specplan.cli.wanted import Wanted, wanted
 from specplan.domain.accounting import Limits
@@ -48,7 +49,7 @@ class Asked:
 
 def simulate(
     *,
-    catalogue: Cards | Folder | None = None,
+    catalogue: Catalogue | Folder | Iterable[Folder] | None = None,
     k: int | str | None = None,
     k_max: int | None = None,
     told: Callable[[int], None] = nothing,
@@ -61,12 +62,12 @@ def simulate(
     seed, replications, workers; gate_by, gate_tax, hysteresis, static, static_wait; max_num_seqs,
     max_batched_tokens, memory_fraction. `told` hears of requests as they come.
     """
-    groups = {group: {f.name for f in fields(group)} for group in (Demand, Runs, Server, Drafts)}
+    groups = {group: {f.name for f in fields(group)} for group in (Demand, Runs, Server, Gate)}
     parts: dict[Any, dict[str, Any]] = {group: {} for group in groups}
     rest: dict[str, Option] = {}
     for name, value in options.items():
         home = next((group for group, names in groups.items() if name in names), None)
-        if home is None or name == "acceptance":
+        if home is None:
             rest[name] = value
         else:
             parts[home][name] = value
@@ -80,7 +81,7 @@ def simulate(
         None,
         loaded(catalogue),
         k_max,
-        Drafts(**parts[Drafts]),
+        Gate(**parts[Gate]),
         Demand(**parts[Demand]),
         Runs(**parts[Runs]),
         Server(**parts[Server]),
@@ -92,16 +93,15 @@ def planned(
     plan: str | None,
     what: What,
     drafts: Drafts,
+    gate: Gate,
     candidates: Any,  # noqa: ANN401 - options.Candidates
     demand: Demand,
     runs: Runs,
     server: Server,
 ) -> Asked:
     """What a command line asks."""
-    flags = typed(what)
-    flags |= {name: texts for name, texts in typed(drafts).items() if name in {"acceptance", "k"}}
-    catalogue = catalogue_of(what)
-    return _asked(flags, plan_of(plan), catalogue, candidates.k_max, drafts, demand, runs, server)
+    flags, catalogue = typed(what, drafts), catalogue_of(what)
+    return _asked(flags, plan_of(plan), catalogue, candidates.k_max, gate, demand, runs, server)
 
 
 def answered(asked: Asked, told: Callable[[int], None] = nothing) -> Answer:
@@ -121,7 +121,7 @@ def _asked(
     plan: PlanRead | None,
     catalogue: Cards,
     k_max: int | None,
-    drafts: Drafts,
+    gate: Gate,
     demand: Demand,
     runs: Runs,
     server: Server,
@@ -140,8 +140,8 @@ def _asked(
         told={"context": Given((f"{shape.context:.0f}",), "traffic", Where("--isl"))},
     )
     limits, said = told_of(server)
-    options = _options(k, drafts, runs, traffic.seed)
-    inputs = {**scenario.inputs, **traffic.inputs, **said, **_more(drafts, runs)}
+    options = _options(k, gate, runs, traffic.seed)
+    inputs = {**scenario.inputs, **traffic.inputs, **said, **_more(gate, runs)}
     expected = options.requests or (
         len(traffic.traffic.trace)
         if traffic.traffic.trace is not None
@@ -180,7 +180,7 @@ def _speculation(
     return found, int(said[0])
 
 
-def _options(k: int | None, drafts: Drafts, runs: Runs, seed: int) -> Options:
+def _options(k: int | None, gate: Gate, runs: Runs, seed: int) -> Options:
     if runs.static_wait is not None and runs.static is None:
         raise UsageError(
             "only static batches wait", where=Where("--static-wait"), hint="--static 8"
@@ -196,22 +196,22 @@ def _options(k: int | None, drafts: Drafts, runs: Runs, seed: int) -> Options:
         seed=seed,
         replications=runs.replications,
         workers=runs.workers,
-        gating=_gating(drafts),
-        gate_tax=drafts.gate_tax or 0.0,
+        gating=_gating(gate),
+        gate_tax=gate.gate_tax or 0.0,
         static=None if runs.static is None else Static(runs.static, wait_s),
     )
 
 
-def _gating(drafts: Drafts) -> Gating:
-    by, _, queue = (drafts.gate_by or "batch").partition(":")
+def _gating(gate: Gate) -> Gating:
+    by, _, queue = (gate.gate_by or "batch").partition(":")
     waiting = queue or "0"
-    right = by == "batch" and not queue or by == "queue" and waiting.isdigit()
+    right = (by == "batch" and not queue) or (by == "queue" and waiting.isdigit())
     if not right or len(waiting) > 9:
-        word = visible(str(drafts.gate_by), 40)
+        word = visible(str(gate.gate_by), 40)
         expected = "batch, queue, or queue:4"
         raise UsageError(f"no gate goes by '{word}'", where=Where("--gate-by"), expected=expected)
     sequences, dwell_s = 0, 0.0
-    for part in filter(None, (p.strip() for p in str(drafts.hysteresis or "").split(","))):
+    for part in filter(None, (p.strip() for p in str(gate.hysteresis or "").split(","))):
         if part.isdigit() and len(part) <= 9:
             sequences = int(part)
         else:
@@ -242,12 +242,12 @@ def _time(text: str, option: str) -> float:
     return seconds
 
 
-def _more(drafts: Drafts, runs: Runs) -> dict[str, Input]:
+def _more(gate: Gate, runs: Runs) -> dict[str, Input]:
     """What an answer rests on beside the scenario and the traffic."""
-    said = {**asdict(drafts), **asdict(runs)}
-    usual = {**asdict(Drafts()), **asdict(Runs())}
+    said = {**asdict(gate), **asdict(runs)}
+    usual = {**asdict(Gate()), **asdict(Runs())}
     return {
         name: Input(value=value, origin="flag")
         for name, value in said.items()
-        if value != usual[name] and name not in {"acceptance", "k", "workers"}
+        if value != usual[name] and name != "workers"
     }
