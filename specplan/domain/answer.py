@@ -144,7 +144,8 @@ Section = Pivot | Facts | Lines | Rows
 @dataclass(frozen=True, slots=True)
 class Curve:
     """A line through points, both coordinates above zero on a logarithmic axis. It is drawn as
-    `sign`, a dot if that is empty; `fill` draws all that lies below it too.
+    `sign`, a dot if that is empty; `fill` draws all that lies below it too. One without a name is
+    what the axis says.
     """
 
     name: str

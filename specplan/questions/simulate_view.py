@@ -121,23 +121,23 @@ def _chart(line: Strip) -> Chart:
     )
     width = line.width_s / size
 
-    def panel(label: str, name: str, values: Sequence[float | None]) -> Chart:
+    def panel(label: str, values: Sequence[float | None]) -> Chart:
         return Chart(
             x_label=unit,
             y_label=label,
-            curves=(Curve(name, _points(values, width), fill=True),),
+            curves=(Curve("", _points(values, width), fill=True),),
             x_scale="linear",
             y_scale="linear",
             tall=0.4,
         )
 
-    top = panel("sequences", "that decode", line.batch)
+    top = panel("sequences that decode", line.batch)
     return replace(
         top,
         more=(
-            panel("requests", "that wait", line.waiting),
-            panel("k", "drafts a round", line.k),
-            panel("%", "of the cache in use", [100 * share for share in line.kv_share]),
+            panel("requests that wait", line.waiting),
+            panel("k, drafts a round", line.k),
+            panel("% of the cache in use", [100 * share for share in line.kv_share]),
         ),
     )
 

@@ -41,7 +41,9 @@ def _legend(chart: Chart, out: TextIO, *, unicode: bool) -> None:
     for mark in chart.marks:
         place = f"{_short(mark.x)} {chart.x_label}, {_short(mark.y)} {chart.y_label}"
         out.write(f"  {mark.sign} {shown(mark.name)}: {place}\n")
-    out.writelines(f"  {_sign(one, unicode=unicode)} {shown(one.name)}\n" for one in chart.curves)
+    out.writelines(
+        f"  {_sign(one, unicode=unicode)} {shown(one.name)}\n" for one in chart.curves if one.name
+    )
 
 
 def _places(chart: Chart) -> list[tuple[float, float]]:
@@ -58,7 +60,7 @@ def _drawn(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
     for curve in chart.curves:
         for column in range(WIDTH):
             y = _at(curve, across, up, column)
-            if y is not None:
+            if y is not None and not (curve.fill and up.along(y) <= up.low):
                 top = up.place(y)
                 for row in range(0 if curve.fill else top, top + 1):
                     cells[row][column] = _sign(curve, unicode=unicode)

@@ -94,7 +94,8 @@ class Record:
         self.steps += int(np.maximum(rounds, 1).sum())
         self.busy_s += float(time_s.sum())
         self.kv_s += float(time_s @ (of["before_bytes"] + of["after_bytes"])) / 2
-        self.peak = max(self.peak, *of["before_bytes"], *of["after_bytes"], 0.0)
+        for held in (of["before_bytes"], of["after_bytes"]):
+            self.peak = max(self.peak, float(held.max(initial=0.0)))
         size = self.most + 1
         self.batch_s += np.bincount(batch, time_s, size)
         self.batch_rounds += np.bincount(batch, rounds, size)
