@@ -17,8 +17,8 @@ from specplan.domain.acceptance_parts import Mixture
 from specplan.physics.survival import survival
 from specplan.physics.tokens import FloatArray
 
-AT_ONCE = 1 << 15  # draws that are made together
-GRADES = 4  # contexts to a doubling, at which an acceptance by context is taken
+AT_ONCE = 1 << 13  # draws that are made together
+GRADES = 8  # contexts to a doubling, at which an acceptance by context is taken
 
 Taken = tuple[list[int], list[int], int, int]
 """Tokens made before each draw, the sums of those, where a request begins, and its rounds."""
