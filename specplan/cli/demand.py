@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
 from specplan.cli import complete
 from specplan.cli.values import number, per_second, share, whole
+from specplan.errors import unknown
+
+Option = str | float | PathLike[str] | Mapping[str, str | float] | None
 
 if TYPE_CHECKING:
     from specplan.cli.planned import PlanRead
@@ -144,3 +149,28 @@ def promised(demand: Demand, plan: PlanRead | None) -> Slo:
     from specplan.cli.wanted import promised_in, said
 
     return promised_in(said(demand, plan))
+
+
+def demand_of(options: Mapping[str, Option]) -> Demand:
+    """The options of Python callers, by the names of the command line with underscores: texts of
+    its grammar or numbers (a rate then is per second), paths, and for limits and columns mappings.
+    """
+    from specplan.domain.plan import PairsText
+
+    names = [field.name for field in fields(Demand)]
+    hints = get_type_hints(Demand, include_extras=True)
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in names:
+            raise unknown("option", name, names)
+        if value is None:
+            continue
+        if isinstance(value, Mapping):
+            text = PairsText().said(dict(value))
+        else:
+            text = fspath(value) if isinstance(value, PathLike) else str(value)
+        if name == "rate" and not isinstance(value, str):
+            text += "/s"
+        parser = hints[name].__metadata__[0].parser
+        found[name] = parser(text) if parser else text
+    return Demand(**found)

@@ -22,6 +22,7 @@ from specplan.errors import SpecplanError, UsageError, Where, placed
 from specplan.importers.traces.cdf import read_cdf
 from specplan.importers.traces.columns import columns_of
 from specplan.importers.traces.read import FORMATS, read_trace
+from specplan.importers.traces.servegen import files_of
 from specplan.opening import exists, is_folder, opened, place
 from specplan.serving.arrivals import compressed, cut, repeated, thinned
 from specplan.serving.clients import drawn_of
@@ -161,15 +162,22 @@ def _lengths(given: Mapping[str, Spoken]) -> tuple[Lengths, tuple[str, ...], str
 
 
 def _divided(one: Spoken, hit: float) -> tuple[Lengths, tuple[str, ...], str]:
-    name, _, tail = str(one.value).rpartition(",")
-    with placed(one.where):
-        share = _share(tail) if name else None
-    law = read_cdf(_file(one, name if share is not None else str(one.value)))
+    name, share = _named(one)
+    law = read_cdf(_file(one, name))
     notes: tuple[str, ...] = ()
     if share is None:
         share = PROMPT_SHARE
         notes = (f"{share:.0%} of each length is taken for the prompt; FILE,0.7 says another one",)
     return divided(law, share, hit), notes, law.source
+
+
+def _named(one: Spoken) -> tuple[str, float | None]:
+    """The file of `FILE` or `FILE,0.7`, and the share if there is one."""
+    text = str(one.value)
+    name, _, tail = text.rpartition(",")
+    with placed(one.where):
+        share = _share(tail) if name else None
+    return (text, None) if share is None else (name, share)
 
 
 def _share(text: str) -> float | None:
@@ -232,6 +240,9 @@ def _read(given: Mapping[str, Spoken], seed: int) -> Trace:
         raise UsageError(
             f"no such file: {place(path)}", where=one.where, expected=f"a trace of {FORMATS}"
         )
+    if one.folder is not None:
+        for other in files_of(path):  # each of them may be a link
+            beside(one.folder, str(other.absolute()), one.where, what="file")
     found = read_trace(path, columns)
     with placed(one.where):
         return found if isinstance(found, Trace) else drawn_of(found, seed)
@@ -271,7 +282,7 @@ def _input(key: str, one: Spoken) -> Input:
     if key not in {"trace", "isl", "osl", "lengths"}:
         return Input(value=one.value, origin=one.origin)
     text = str(one.value)
-    path = _file(one, text)
+    path = _file(one, _named(one)[0] if key == "lengths" else text)
     if (key in {"isl", "osl"} and is_law(text)) or not exists(path) or is_folder(path):
         return Input(value=text, origin=one.origin)
     with opened(path, "a file") as (file, _):

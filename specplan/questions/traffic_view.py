@@ -37,13 +37,17 @@ def _requests(found: Statistics) -> str:
 def _arrivals(found: Statistics) -> str:
     if found.requests is None:
         cv = (found.dispersion or 0.0) ** 0.5
-        return "Poisson" if cv == 1 else f"independent, gap CV {significant(cv)} (Poisson 1)"
+        return "Poisson" if cv == 1 else f"independent, gap CV {_ratio(cv)} (Poisson 1)"
     words = []
     if found.gap_cv is not None:
-        words.append(f"gap CV {significant(found.gap_cv)}")
+        words.append(f"gap CV {_ratio(found.gap_cv)}")
     if found.dispersion is not None:
-        words.append(f"variance over mean by second {significant(found.dispersion)}")
+        words.append(f"variance over mean by second {_ratio(found.dispersion)}")
     return f"{', '.join(words)} (Poisson 1)" if words else "all at once"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else significant(value)
 
 
 def _tokens(found: Summary, *, recorded: bool) -> str:

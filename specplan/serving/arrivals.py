@@ -129,7 +129,8 @@ def dispersion(at: Floats, bin_s: float, span_s: float = 0.0) -> float:
 
 def cut(trace: Trace, window: Window) -> Trace:
     """The part of a trace within a window, times since the window's beginning. A window that ends
-    after the trace ends with it: nobody knows that nothing came then.
+    after the trace ends with it: nobody knows that nothing came then. Hits stay what they were, of
+    a cache that earlier requests had filled.
     """
     at, span_s = _timed(trace, "a window"), trace.span_s
     start_s, length_s = window.start_s, window.length_s
@@ -184,7 +185,7 @@ def renewals(rate_per_s: float, spread: float, seconds: float, rng: np.random.Ge
     whose squared coefficient of variation is `spread` (1 for Poisson, 0 for even gaps).
 
     The process is in its stationary state: the first gap is what is left of one that was met at
-    random, which a longer one is more likely to be (Cox, Renewal Theory, 1962, §2.2).
+    random, which a longer one is more likely to be (Cox, Renewal Theory, 1962, ch. 2).
     """
     expected = rate_per_s * seconds
     if expected > MOST_DRAWN:

@@ -44,7 +44,7 @@ def steady(
     notes: tuple[str, ...] = (),
 ) -> Traffic:
     """Requests at one rate with independent gaps whose coefficient of variation is `cv`; counts
-    over long times then have the dispersion cv squared (Cox, Renewal Theory, 1962, §4.2).
+    over long times then have the dispersion cv squared (Cox, Renewal Theory, 1962, ch. 4).
     """
     return Traffic(
         rate_per_s=rate_per_s, lengths=lengths, dispersion=cv * cv, source=source, notes=notes

@@ -14,6 +14,7 @@ from specplan.opening import opened, place
 MAX_BYTES: Final = 4 * 2**30
 """Unpacked: a week of Azure's 2024 trace is about a gigabyte."""
 MAX_LINE: Final = 2**20
+MAX_LINES: Final = 25_000_000
 WANTED: Final = "a trace: a table of requests, or lines of JSON"
 
 _CHUNK: Final = 2**19
@@ -57,6 +58,9 @@ class Lines:
         for line in self._decoded(whole).split("\n"):
             self.number += 1
             self.text = line
+            if self.number > MAX_LINES:
+                what = f"more than {MAX_LINES:,} lines"
+                raise InputError(what, where=self.where(), hint="cut it into parts")
             if len(line) > MAX_LINE:
                 what = f"a line of more than {MAX_LINE:,} bytes"
                 raise InputError(what, where=self.where(), expected=WANTED)

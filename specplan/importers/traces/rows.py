@@ -15,6 +15,7 @@ from specplan.visible import visible
 
 MAX_ROWS: Final = 20_000_000
 _SHOWN: Final = 40
+_KEPT: Final = 100_000  # texts of tokens
 
 
 class Rows:
@@ -104,6 +105,16 @@ def tokens(text: str) -> int:
     if value > MOST_TOKENS:
         raise ValueError(f"more than {MOST_TOKENS:,}")
     return value
+
+
+class Counted(dict[str, int]):
+    """What texts of tokens are worth, read once each: lengths repeat."""
+
+    def __missing__(self, text: str) -> int:
+        value = tokens(text)
+        if len(self) < _KEPT:
+            self[text] = value
+        return value
 
 
 def wrong(name: str, text: str, error: ValueError | OverflowError, expected: str) -> InputError:

@@ -22,7 +22,7 @@ from specplan.domain.lengths import MOST_TOKENS
 from specplan.errors import InputError, Where
 from specplan.importers.json_ import read_json
 from specplan.importers.traces.lines import Lines
-from specplan.opening import exists, place
+from specplan.opening import exists, is_folder, place
 from specplan.visible import visible
 
 FORM: Final = "ServeGen"
@@ -56,9 +56,27 @@ def is_window(line: str) -> bool:
         return False
 
 
+def files_of(path: Path) -> tuple[Path, ...]:
+    """What is read beside a path that names a client, or in a folder of clients."""
+    if not is_folder(path):
+        return (_beside(path),) if exists(_beside(path)) else ()
+    try:
+        found = sorted(each for each in path.iterdir() if each.name.endswith((TRACE, DATASET)))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"cannot be read: {reason}", where=place(path)) from error
+    return tuple(found)
+
+
+def _beside(path: Path) -> Path:
+    """The lengths of the client whose windows are in a file."""
+    name = path.name.removesuffix(".gz").removesuffix(TRACE)
+    return path.with_name(name + DATASET)
+
+
 def read_folder(folder: Path) -> Clients:
     """All clients whose two files lie in a folder."""
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(TRACE))
+    paths = [path for path in files_of(folder) if path.name.endswith(TRACE)]
     if not 0 < len(paths) <= MAX_CLIENTS:
         what = f"{len(paths):,} files that end in {TRACE}"
         raise InputError(what, where=place(folder), expected=f"1 to {MAX_CLIENTS:,} of them")
@@ -74,15 +92,16 @@ def read_folder(folder: Path) -> Clients:
 def read_client(lines: Lines, first: str = "", rest: Iterator[str] | None = None) -> Clients:
     """One client, from the lines of its windows and the file of lengths beside it."""
     windows, covers_s = _windows(lines, chain((first,) if first else (), rest or lines))
-    name = lines.path.name.removesuffix(".gz").removesuffix(TRACE)
-    beside = lines.path.with_name(name + DATASET)
+    beside = _beside(lines.path)
     if not exists(beside):
         hint = f"{place(beside)} belongs to it"
         raise InputError("has no lengths beside it", where=place(lines.path), hint=hint)
     lengths = _lengths(beside)
     if not windows:
         raise InputError("no window has a request", where=place(lines.path))
-    client = Client(name=visible(name, 60), windows=windows, lengths=lengths)
+    client = Client(
+        name=visible(beside.name.removesuffix(DATASET), 60), windows=windows, lengths=lengths
+    )
     source = str(place(lines.path))
     return Clients(clients=(client,), covers_s=covers_s, form=FORM, source=source)
 

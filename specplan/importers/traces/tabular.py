@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -12,11 +13,12 @@ from specplan.errors import InputError, Where
 from specplan.importers.traces.clock import EXPECTED, Clock
 from specplan.importers.traces.columns import FORM, KNOWN, Columns, in_header
 from specplan.importers.traces.lines import Lines
-from specplan.importers.traces.rows import Rows, tokens, wrong
+from specplan.importers.traces.rows import Counted, Rows, tokens, wrong
 from specplan.opening import place
 from specplan.visible import visible
 
 DELIMITERS: Final = ",;\t"
+_IMAGES: Final = "numimages"  # of Azure's multimodal trace, 2025
 _COUNT: Final = "a whole number of tokens"
 
 
@@ -62,11 +64,14 @@ def read_table(lines: Lines, rest: Iterator[str], header: str, wanted: Columns |
         _take(reader, rows, layout, places)
     except csv.Error as error:
         raise InputError(f"is no table: {visible(str(error), 60)}", where=lines.where()) from error
-    return rows.trace()
+    trace = rows.trace()
+    if any(name.lower() == _IMAGES for name in names):
+        return replace(trace, dropped=(*trace.dropped, "images are not counted, text alone is"))
+    return trace
 
 
 def _take(reader: Iterator[list[str]], rows: Rows, layout: Columns, places: list[int]) -> None:
-    at, clock = iter(places), Clock(layout.unit)
+    at, clock, counted = iter(places), Clock(layout.unit), Counted()
     arrival = next(at) if layout.arrival else None
     isl, osl = next(at), next(at)
     hit = next(at) if layout.hit else None
@@ -80,9 +85,9 @@ def _take(reader: Iterator[list[str]], rows: Rows, layout: Columns, places: list
         try:
             rows.take(
                 clock(row[arrival]) if arrival is not None else 0.0,
-                tokens(row[isl]),
-                tokens(row[osl]),
-                tokens(row[hit]) if hit is not None else 0,
+                counted[row[isl]],
+                counted[row[osl]],
+                counted[row[hit]] if hit is not None else 0,
             )
         except (ValueError, OverflowError):
             raise _at_fault(row, rows.lines, clock, (arrival, isl, osl, hit), layout) from None
