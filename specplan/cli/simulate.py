@@ -19,10 +19,9 @@ from specplan.cli.values import duration, number, whole
 LONG_REQUESTS = 20_000  # from here on, a second or more, a terminal gets a progress bar
 INTERRUPTED = 130
 EXAMPLES = """\
-specplan simulate -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7 -k 3
-    --rate 5/s --isl 1200 --osl exponential:210 --slo ttft_p99=1s,tpot_p95=8ms
-specplan simulate -t llama-3.1-8b -g h100 -e vllm -k none --trace azure.csv -f chart
-specplan simulate plan.yaml -k gate --hysteresis 4 --replications 8 --workers 4"""
+specplan simulate -t qwen3-8b -g h100 -e vllm -k 0 --rate 9/s --isl 1k --osl 200
+specplan simulate plan.yaml -k gate --hysteresis 4 --replications 8
+specplan simulate plan.yaml --trace azure.csv --slo ttft_p99=1s -f chart"""
 
 
 @dataclass(frozen=True, kw_only=True)

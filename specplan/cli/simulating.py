@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from specplan.catalogue.store import Catalogue
-from specplan.cli.counted import Option
-from specplan.cli.demand import Demand
+from specplan.cli.demand import Demand, demand_of
 from specplan.cli.options import What, typed
 from specplan.cli.planned import Given, PlanRead
 from specplan.cli.plans import catalogue_of, plan_of
@@ -62,27 +61,18 @@ def simulate(
     seed, replications, workers; gate_by, gate_tax, hysteresis, static, static_wait; max_num_seqs,
     max_batched_tokens, memory_fraction. `told` hears of requests as they come.
     """
-    groups = {group: {f.name for f in fields(group)} for group in (Demand, Runs, Server, Gate)}
-    parts: dict[Any, dict[str, Any]] = {group: {} for group in groups}
-    rest: dict[str, Option] = {}
+    homes = {field.name: group for group in (Demand, Runs, Server, Gate) for field in fields(group)}
+    parts: dict[Any, dict[str, Any]] = {group: {} for group in (Demand, Runs, Server, Gate, What)}
     for name, value in options.items():
-        home = next((group for group, names in groups.items() if name in names), None)
-        if home is None:
-            rest[name] = value
-        else:
-            parts[home][name] = value
-    for name in ("isl", "osl"):
-        if name in parts[Demand]:
-            parts[Demand][name] = str(parts[Demand][name])
-    if k is not None:
-        rest["k"] = str(k)
+        parts[homes.get(name, What)][name] = value
+    rest = {**parts[What], **({} if k is None else {"k": str(k)})}
     asked = _asked(
         texts_of(rest),
         None,
         loaded(catalogue),
         k_max,
         Gate(**parts[Gate]),
-        Demand(**parts[Demand]),
+        demand_of(parts[Demand]),
         Runs(**parts[Runs]),
         Server(**parts[Server]),
     )
