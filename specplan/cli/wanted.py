@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from specplan.catalogue.folders import recordings
 from specplan.cli.planned import Spoken, beside, planned_traffic
 from specplan.domain.lengths import Law, is_law, law_of
 from specplan.domain.scenario import Input
@@ -32,7 +33,7 @@ from specplan.units import parse_number, people
 
 if TYPE_CHECKING:
     from specplan.cli.demand import Demand
-    from specplan.cli.planned import PlanRead
+from specplan.cli.planned import PlanRead
 
 PROMPT_SHARE: Final = 0.8
 """Of a total that nobody divided; so does the simulator whose files these are (vllm-project/
@@ -211,6 +212,15 @@ def _file(one: Spoken, text: str) -> Path:
     return Path(beside(one.folder, text, one.where, what="file"))
 
 
+def _recording(one: Spoken) -> Path:
+    """The trace that somebody names: a file, or one of those that ship with specplan."""
+    text = str(one.value)
+    known = recordings()
+    if text in known and not exists(Path(one.folder or "", text)):
+        return known[text]
+    return _file(one, text)
+
+
 def _of_trace(given: Mapping[str, Spoken], seed: int) -> Traffic:
     """Requests that were recorded, or lengths alone at a rate."""
     trace, notes = _changed(_read(given, seed), given, seed)
@@ -235,15 +245,20 @@ def _read(given: Mapping[str, Spoken], seed: int) -> Trace:
     if "columns" in given:
         with placed(given["columns"].where):
             columns = columns_of(str(given["columns"].value))
-    path = _file(one, str(one.value))
+    path = _recording(one)
     if not exists(path):
         raise UsageError(
-            f"no such file: {place(path)}", where=one.where, expected=f"a trace of {FORMATS}"
+            f"no such file: {place(path)}",
+            where=one.where,
+            expected=f"a trace of {FORMATS}, or {' or '.join(recordings())}",
         )
-    if one.folder is not None:
+    ours = path in recordings().values()
+    if one.folder is not None and not ours:
         for other in files_of(path):  # each of them may be a link
             beside(one.folder, str(other.absolute()), one.where, what="file")
     found = read_trace(path, columns)
+    if ours and isinstance(found, Trace):
+        return replace(found, source=str(one.value))  # wherever it is installed
     with placed(one.where):
         return found if isinstance(found, Trace) else drawn_of(found, seed)
 
@@ -282,7 +297,8 @@ def _input(key: str, one: Spoken) -> Input:
     if key not in {"trace", "isl", "osl", "lengths"}:
         return Input(value=one.value, origin=one.origin)
     text = str(one.value)
-    path = _file(one, _named(one)[0] if key == "lengths" else text)
+    named = _named(one)[0] if key == "lengths" else text
+    path = _recording(one) if key == "trace" else _file(one, named)
     if (key in {"isl", "osl"} and is_law(text)) or not exists(path) or is_folder(path):
         return Input(value=text, origin=one.origin)
     with opened(path, "a file") as (file, _):

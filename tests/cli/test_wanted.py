@@ -318,3 +318,25 @@ def test_columns_of_a_plan_may_be_a_mapping(plan, tmp_path):
     (tmp_path / "t.csv").write_text("when,p,c\n1000,5,6\n3000,7,8\n")
     read = plan("trace: t.csv", "columns: {arrival: when/ms, isl: p, osl: c}")
     assert list(traffic_of(Demand(), read).trace.arrival_s) == [0, 2]
+
+
+def test_recorded_lengths_that_ship_with_it_go_by_name(plan):
+    flags = wanted(demand_of({"trace": "azure-conv-2023", "rate": "5/s"}), None)
+    planned = wanted(Demand(), plan("trace: azure-conv-2023", "rate: 5/s"))
+    assert flags.traffic == planned.traffic
+    assert flags.traffic.source == "azure-conv-2023"
+    assert flags.inputs["trace"].sha256
+    lengths = flags.traffic.lengths
+    mean = np.asarray(lengths.weight) @ np.stack((lengths.isl, lengths.osl), axis=1)
+    assert mean == pytest.approx([1154.7, 211.1], rel=1e-3)  # those of all 19,366 requests
+
+
+def test_a_file_of_that_name_is_the_users(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "azure-conv-2023").write_text("isl,osl\n7,3\n", encoding="utf-8")
+    found = wanted(demand_of({"trace": "azure-conv-2023", "rate": "5/s"}), None).traffic
+    assert list(found.lengths.isl) == [7]
+
+
+def test_an_unknown_name_says_which_there_are():
+    assert "azure-code-2023 or azure-conv-2023" in refusal(trace="azure", rate=5.0)

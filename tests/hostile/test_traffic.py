@@ -75,6 +75,25 @@ def test_any_bytes_under_named_columns(tmp_path, rest):
     check_trace(path, "arrival=a/ms,isl=b,osl=c,hit=c")
 
 
+@given(
+    rows=BYTES,
+    text=st.one_of(st.just(b""), BYTES),
+    shares=st.sampled_from(("", "{}", "{1: 2}", "{1: .5}", "x")) | st.text(max_size=30),
+)
+@SHARED
+def test_any_bytes_in_either_file_of_a_client(tmp_path, rows, text, shares):
+    fields = {"input_tokens": "{5: 1.0}", "output_tokens": shares or "{3: 1.0}"}
+    (tmp_path / "a-trace.csv").write_bytes(b"0,0.01,1,Gamma,0.5,1\n" + rows)
+    (tmp_path / "a-dataset.json").write_bytes(text or json.dumps({"0": fields}).encode())
+    try:
+        found = read_trace(tmp_path)
+    except SpecplanError as error:
+        said(error)
+        return
+    assert isinstance(found, Clients)
+    assert all(0 < window.rate_per_s < math.inf for window in found.clients[0].windows)
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),

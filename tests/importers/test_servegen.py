@@ -79,6 +79,7 @@ def test_what_is_missing_is_said(tmp_path):
         ("0,1,1,,0,0\n600,nan,1,,0,0\n", "is no window"),
         ("0,1e9,1,,0,0\n", "1e+09 requests a second"),
         ("0,1,1,Gamma,0,0\n", "a shape of 0; expected 0.001 to 10000"),
+        ("0,1,1,,0,0\n600,1\r,1,,0,0\n5", "chat-trace.csv:3:1: '5' is no window"),
         ("0,0,0,,0,0\n", "no window has a request"),
     ],
 )

@@ -17,7 +17,7 @@ EXPECTED: Final = "seconds, or a time such as 2023-11-16 18:17:03.9799600"
 _MOST_S: Final = 1e11  # a thousand years, and a century in the unit below
 _DAY: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})[ T]([0-9]{2}):([0-9]{2})")
 _REST: Final = re.compile(
-    r":([0-9]{2})(?:[.,]([0-9]{1,18}))? ?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?"
+    r":([0-9]{2}(?:[.,][0-9]{1,18})?) ?(Z|z|([+-])([0-9]{2}):?([0-9]{2}))?\s*"
 )
 _MINUTE: Final = 16  # characters of 2023-11-16 18:17
 _KEPT: Final = 4096
@@ -37,7 +37,7 @@ class Clock:
         """The seconds of one time."""
         if self._stamps is None:
             self._stamps = _DAY.match(text.strip()) is not None
-        return self._stamp(text.strip()) if self._stamps else self._number(text)
+        return self._stamp(text) if self._stamps else self._number(text)
 
     def _number(self, text: str) -> float:
         value = float(text) * self._unit_s
@@ -50,23 +50,23 @@ class Clock:
     def _stamp(self, text: str) -> float:
         minute_s = self._minutes.get(text[:_MINUTE])
         if minute_s is None:
+            text = text.lstrip()
             minute_s = self._minute(text[:_MINUTE])
         rest = _REST.fullmatch(text, _MINUTE)
         if rest is None:
             raise ValueError("not a time of day")
-        second, fraction, zulu, sign, hours, minutes = rest.groups()
-        whole_s = int(second)
-        if whole_s > 60:
+        second, offset, sign, hours, minutes = rest.groups()
+        second_s = float(second.replace(",", "."))
+        if second_s >= 61:  # a leap second is the sixtieth
             raise ValueError("no such second")
-        offset = bool(zulu or sign)
         if self._offsets is None:
-            self._offsets = offset
-        if offset is not self._offsets:
+            self._offsets = offset is not None
+        if (offset is not None) is not self._offsets:
             raise ValueError("some times have an offset and others none")
         if sign:
             away_s = 3600 * int(hours) + 60 * int(minutes)
-            whole_s += -away_s if sign == "+" else away_s
-        return minute_s + whole_s + (float(f".{fraction}") if fraction else 0.0)
+            minute_s += -away_s if sign == "+" else away_s
+        return minute_s + second_s
 
     def _minute(self, text: str) -> int:
         """Whole seconds from the first day to a minute, which many times share."""

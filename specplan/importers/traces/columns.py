@@ -47,10 +47,12 @@ KNOWN: Final = (
         osl="num_decode_tokens",
     ),
     Columns(form="Vidur lengths", arrival="", isl="num_prefill_tokens", osl="num_decode_tokens"),
+    Columns(form="requests", arrival="arrival", isl="isl", osl="osl"),
+    Columns(form="lengths", arrival="", isl="isl", osl="osl"),
 )
 """The layouts that are known by their header, those with arrivals first. Sources:
 Azure/AzurePublicDataset (2023, 2024), HPMLL/BurstGPT (with and without a session's columns),
-microsoft/vidur data/processed_traces.
+microsoft/vidur data/processed_traces; the last two are our own.
 """
 
 
