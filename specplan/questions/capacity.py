@@ -5,7 +5,7 @@ load; what their tokens cost, and up to which load speculation pays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from specplan.domain.accounting import Limits
 from specplan.domain.answer import Answer, table_of
@@ -29,6 +29,31 @@ BIN_S = 60.0  # of a trace, for GPUs over time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The cheapest of some plans, in short."""
+
+    target: str
+    draft: str
+    hardware: str
+    tp: int
+    served_by: str
+    policy: str
+    pools: str
+    replicas: int
+    gpus: int
+    gpus_exact: float
+    bound_by: str | None
+    usd_per_hour: float | None
+    usd_per_million_output_tokens: float | None
+    usd_per_million_tokens: float | None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it never speculates."""
+        return self.policy == "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
     """The traffic, the cheapest plan, the cheapest one without speculation and the cheapest one
     with it (None where no candidate keeps the promises), and what speculation saves: GPUs, and the
@@ -41,9 +66,9 @@ class Capacity:
     dispersion: float
     candidates: int
     margin: float
-    cheapest: Row | None
-    without: Row | None
-    speculating: Row | None
+    cheapest: Best | None
+    without: Best | None
+    speculating: Best | None
     gpus_saved: int | None
     share_saved: float | None
 
@@ -149,13 +174,16 @@ def ordered(rows: Sequence[Row]) -> list[Row]:
 def _value(asked: Asked, rows: Sequence[Row]) -> Capacity:
     """The cheapest of all, without and with speculation, and what it saves."""
     lengths = asked.traffic.lengths
-    planned = [row for row in rows if row.reason is None]
+    names = [one.name for one in fields(Best)]
+    planned = [
+        Best(**{name: getattr(row, name) for name in names}) for row in rows if row.reason is None
+    ]
     without = next((row for row in planned if row.plain), None)
     drafted = next((row for row in planned if not row.plain), None)
     saved = share = None
     if without and drafted and without.hardware == drafted.hardware:
-        saved = (without.gpus or 0) - (drafted.gpus or 0)
-        share = 1 - (drafted.gpus_exact or 0.0) / (without.gpus_exact or 1.0)
+        saved = without.gpus - drafted.gpus
+        share = 1 - drafted.gpus_exact / without.gpus_exact
     return Capacity(
         rate_per_s=asked.traffic.rate_per_s,
         isl_mean=mean(lengths, "isl"),

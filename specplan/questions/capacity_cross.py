@@ -10,7 +10,7 @@ import numpy as np
 
 from specplan.questions.capacity_size import Desk
 
-LOADS = 8  # between nothing and the load at which one of the two becomes unstable
+LOADS = 6  # between nothing and the load at which one of the two becomes unstable
 HALVINGS = 4
 NOTHING = 1e-6  # relative gain that is none
 LOWEST, HIGHEST = 0.05, 0.98  # shares of it
@@ -42,6 +42,12 @@ class Stops:
         return self.at_per_s[-1] if self.at_per_s else 0.0
 
 
+def loads_of(plain: Desk) -> list[float]:
+    """Requests per second of a replica at which all that is compared with `plain` is looked at."""
+    found: list[float] = (np.linspace(LOWEST, HIGHEST, LOADS) * plain.saturation()).tolist()
+    return found
+
+
 def stops_of(drafted: Desk, plain: Desk, dispersion: float) -> Stops:
     """Where the mean TPOT of the server with speculation crosses that of the one without, at equal
     loads per replica, up to the one at which the weaker of both falls behind. A load that only one
@@ -55,8 +61,7 @@ def stops_of(drafted: Desk, plain: Desk, dispersion: float) -> Stops:
         fast, slow = (desk.at(rate, dispersion).tpot.mean for desk in (drafted, plain))
         return 1 - fast / slow if slow else 0.0
 
-    shares = np.linspace(LOWEST, HIGHEST, LOADS) * without_s  # the same for all that are compared
-    loads = [*shares[shares < HIGHEST * highest].tolist(), HIGHEST * highest]
+    loads = [*(load for load in loads_of(plain) if load < HIGHEST * highest), HIGHEST * highest]
     gains = [gain(load) for load in loads]
     return Stops(
         at_per_s=tuple(_crossings(loads, gains, gain)),
@@ -70,15 +75,16 @@ def _crossings(
     loads: Sequence[float], gains: Sequence[float], gain: Callable[[float], float]
 ) -> Iterator[float]:
     """Loads between two of the scan at which the sign changes: halved, and straight at last."""
-    for (low, before), (high, after) in pairwise(zip(loads, gains, strict=True)):
+    for (first, before), (last, after) in pairwise(zip(loads, gains, strict=True)):
         if (before > NOTHING) is (after > NOTHING):
             continue
+        low, high = (first, before), (last, after)
         for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            found = gain(middle)
-            if (found > NOTHING) is (before > NOTHING):
-                low, before = middle, found
+            middle = (low[0] + high[0]) / 2
+            there = middle, gain(middle)
+            if (there[1] > NOTHING) is (before > NOTHING):
+                low = there
             else:
-                high, after = middle, found
-        share = before / (before - after) if before != after else 0.5
-        yield low + min(max(share, 0.0), 1.0) * (high - low)
+                high = there
+        share = low[1] / (low[1] - high[1]) if low[1] != high[1] else 0.5
+        yield low[0] + min(max(share, 0.0), 1.0) * (high[0] - low[0])

@@ -16,6 +16,7 @@ from specplan.serving.policy import Policy
 from specplan.serving.replica import Replica
 from specplan.serving.steady import Steady
 
+APART = 1.1  # the largest over the smallest of fixed points that anybody would notice
 SHOWN = 0.005  # of the rounds' time: a k below this share is not told
 
 
@@ -108,6 +109,7 @@ def schedule_words(policy: Policy) -> str | None:
 
 
 def fixed_words(at: Steady) -> str | None:
-    """Batches that a replica can settle at, where it has more than one."""
+    """Batches that a replica can settle at, where it has several that differ."""
     points = at.fixed_points
-    return ", ".join(f"{point:.3g}" for point in points) if len(points) > 1 else None
+    apart = len(points) > 1 and max(points) > APART * min(points)
+    return ", ".join(f"{point:.3g}" for point in points) if apart else None

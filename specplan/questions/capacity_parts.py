@@ -1,10 +1,10 @@
 """Where the GPUs of a plan go: its causes switched on one after the other, in GPUs that add up.
 
-The first ones are those of a server that always has the next request at hand: a batch of B in which
-each request takes p seconds of prompts and N rounds of T(B) carries 1 / (p + N T / B) requests a
-second, a token of it takes (B p + N T) / m (Little's law), and the promise about TPOT says how large
-a B may be. Planners without a queue stop there; what waiting, bursts, head-room and whole replicas
-add comes after.
+The first ones are those of a server that always has the next request at hand: a batch of B in
+which each request takes p seconds of prompts and N rounds of T(B) carries 1 / (p + N T / B)
+requests a second, a token of it takes (B p + N T) / m (Little's law), and the promise about TPOT
+says how large a B may be. Planners without a queue stop there; what waiting, bursts, head-room and
+whole replicas add comes after.
 """
 
 from __future__ import annotations

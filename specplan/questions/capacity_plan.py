@@ -10,7 +10,8 @@ from specplan.domain.acceptance import Acceptance, Alpha
 from specplan.domain.contest import undrafted
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import SpecplanError
-from specplan.questions.capacity_cross import stops_of
+from specplan.questions.capacity_cross import loads_of, stops_of
+from specplan.questions.capacity_curves import points_of
 from specplan.questions.capacity_figures import costs, figures
 from specplan.questions.capacity_parts import closed_loop, parts_of
 from specplan.questions.capacity_pools import pooled
@@ -107,9 +108,22 @@ class Planner:
         if trace is not None and len(trace.arrival_s) > 1:
             kept = found.largest_per_s * (1 - asked.margin)
             row = replace(row, **asdict(scaled(trace, self.bin_s, kept, server.gpus)))
-        return self._compared(row, desk, alone, found) if server.policy.drafts else row
+        place = self._spread(alone, found)
+        if server.policy.drafts:
+            row = self._compared(row, desk, alone, place)
+        else:
+            for load in loads_of(desk):
+                desk.at(load, place)
+        return replace(row, by_rate=points_of(desk, place, asked))
 
-    def _compared(self, row: Row, desk: Desk, alone: Desk, found: Sized) -> Row:
+    def _spread(self, alone: Desk, found: Sized) -> float:
+        """The dispersion at which loads are compared: of arrivals at a replica of the place's plan
+        without speculation, where it has one.
+        """
+        plain = sized(alone, self.asked)
+        return found.dispersion if isinstance(plain, str) else plain.dispersion
+
+    def _compared(self, row: Row, desk: Desk, alone: Desk, dispersion: float) -> Row:
         """With what it saves over the server without speculation, and up to which load."""
         plain = sized(alone, self.asked)
         if not isinstance(plain, str):
@@ -117,7 +131,7 @@ class Planner:
                 row,
                 gpus_saved=plain.replicas * alone.replica.gpus - (row.gpus or 0),
             )
-        stops = stops_of(desk, alone, found.dispersion)
+        stops = stops_of(desk, alone, dispersion)
         crossings = ", ".join(f"{rate:.4g}" for rate in stops.at_per_s)
         return replace(
             row,

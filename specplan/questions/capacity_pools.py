@@ -2,8 +2,8 @@
 that go from the first to the second.
 
 The drafter reads a prompt where the target does, whose hidden states it may need; its cache goes
-along. A cache crosses the link of the card, which is that to the GPUs of its own node: between nodes
-it takes longer, so what it adds to the first token is a lower bound.
+along. A cache crosses the link of the card, which is that to the GPUs of its own node: between
+nodes it takes longer, so what it adds to the first token is a lower bound.
 """
 
 from __future__ import annotations

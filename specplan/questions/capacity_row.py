@@ -1,4 +1,4 @@
-"""One row of a capacity plan: a candidate under one policy, its GPUs, what they are like and cost."""
+"""One row of a capacity plan: a candidate under one policy, its GPUs, their state and cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ USUAL = (("ttft", 50.0), ("ttft", 95.0), ("tpot", 50.0), ("tpot", 95.0))
 class Row:
     """A plan for the traffic in SI; without replicas where a `reason` says why there is none.
 
-    `gpus_exact` are GPUs before replicas are whole. Cost is at the traffic as it is, and with every
+    `by_rate` are latencies by requests per second of a replica. `gpus_exact` are GPUs before
+    replicas are whole. Cost is at the traffic as it is, and with every
     replica as full as it can be; energy is every GPU at its TDP all the time, an upper bound.
     """
 
@@ -76,6 +77,7 @@ class Row:
     mean_gpus: float | None = None
     gpu_hours: float | None = None
     parts: Parts | None = None
+    by_rate: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
     basis: str | None = None
     cheapest: bool = False
     rank: int | None = None
@@ -91,7 +93,7 @@ class Row:
         cells: dict[str, Scalar] = {
             one.name: getattr(self, one.name)
             for one in fields(self)
-            if one.name not in {"latency_s", "parts"}
+            if one.name not in {"latency_s", "parts", "by_rate"}
         }
         cells |= {name: self.latency_s.get(name) for name in map(percentile_name, asked)}
         cells |= {"planned": self.reason is None, "parted": self.parts is not None}

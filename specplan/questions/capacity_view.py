@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Lines, Rows, Section, View
@@ -13,7 +13,7 @@ from specplan.questions.common import percent
 from specplan.units import people
 
 if TYPE_CHECKING:
-    from specplan.questions.capacity import Capacity
+    from specplan.questions.capacity import Best, Capacity
 
 NAMES = (
     *("target", "draft", "hardware", "tp", "draft_tp", "served_by", "attention_dp", "ep"),
@@ -27,23 +27,43 @@ MONEY = (
     *("usd_per_million_output_tokens_saturated", "wh_per_million_output_tokens"),
     *("lambda_star_per_s", "peak_gpus", "mean_gpus", "gpu_hours", "bound_by"),
 )
+OF_DRAFTERS = {"draft", "draft_tp", "draft_dtype", "acceptance"}
+FOLLOWS = {"draft_tp": "tp", "draft_dtype": "dtype"}
+"""What is told only where it is not what follows from another."""
+NEARLY = 0.97  # of the most that a replica carries: a load that is all of it
 ROOM = 40  # characters that names may take in every block; longer ones give way to a number
 
 
 def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -> View:
     """The page of rows in order: plans, then what has none."""
     planned = [row for row in rows if row.reason is None]
+    names = heads(rows)
+    words = {row.rank or 0: called(row, names) for row in planned}
     return View(
         title=_verdict(value),
         caption=tuple(_caption(rows, asked)),
         sections=(
-            *_plans(planned, asked),
-            *(_causes(planned) if explain and planned else ()),
-            *_pays(planned),
-            *_left(rows),
+            *_plans(planned, names, asked),
+            *(_causes(planned, names) if explain else ()),
+            *_pays(planned, words),
+            *_left(rows, names),
         ),
-        chart=charts(planned, asked) if planned else None,
+        chart=charts(planned, asked, words) if any(r.pools == "shared" for r in planned) else None,
     )
+
+
+def called(row: Row, names: Sequence[str]) -> str:
+    """What tells a plan from the others, in a few words."""
+    said = {
+        name: getattr(row, name)
+        for name in names
+        if getattr(row, name) is not None and not (row.plain and name == "draft")
+    }
+    if "tp" in said:
+        said["tp"] = f"tp {said['tp']}"
+    if said["policy"] == "none":
+        said["policy"] = "no speculation"
+    return " ".join(map(str, said.values()))
 
 
 def _verdict(value: Capacity) -> str:
@@ -54,18 +74,21 @@ def _verdict(value: Capacity) -> str:
         alone = "without speculation" if drafted is None else "with speculation alone"
         return f"{_gpus(best)} {alone}"
     if value.gpus_saved is None:  # on different accelerators
-        return f"{_gpus(best)}: {'no speculation' if best.plain else who(best)} is cheapest"
+        return f"{_gpus(best)} of {best.hardware}: {who(best)} is cheapest"
+    return _saved(value.gpus_saved, without, drafted, barely=value.barely)
+
+
+def _saved(saved: int, without: Best, drafted: Best, *, barely: bool) -> str:
+    """What speculation does to the GPUs."""
     both = f"{drafted.gpus:,} with, {without.gpus:,} without"
-    if value.barely:
+    if barely:
         return f"Speculation barely changes the GPUs: {both}"
-    if value.gpus_saved > 0:
-        return f"{who(drafted)} saves {value.gpus_saved:,} of {without.gpus:,} GPUs"
-    if value.gpus_saved < 0:
-        return f"Speculation costs GPUs: {both}"
-    return f"Speculation saves no GPU: {both}"
+    if saved > 0:
+        return f"{who(drafted)} saves {saved:,} of {without.gpus:,} GPUs"
+    return f"Speculation costs {-saved:,} GPU{'s' if saved < -1 else ''}: {both}"
 
 
-def who(row: Row) -> str:
+def who(row: Best) -> str:
     """What drafts, and how many tokens when."""
     if row.plain:
         return "no speculation"
@@ -73,7 +96,7 @@ def who(row: Row) -> str:
     return f"{row.draft}{how}"
 
 
-def _gpus(row: Row) -> str:
+def _gpus(row: Best) -> str:
     return f"{row.gpus:,} GPU{'s' if row.gpus != 1 else ''}"
 
 
@@ -114,87 +137,82 @@ def _caption(rows: Sequence[Row], asked: Asked) -> Iterator[str]:
 
 
 def several(rows: Sequence[Row], name: str) -> bool:
-    """Whether plans with this figure differ in it."""
+    """Whether plans with this figure differ in it, or, if it follows from others, from them."""
+    if name in FOLLOWS:
+        return any(getattr(row, name) not in {None, getattr(row, FOLLOWS[name])} for row in rows)
     return len({getattr(row, name) for row in rows} - {None}) > 1
 
 
 def heads(rows: Sequence[Row]) -> list[str]:
-    """The names that tell plans apart; what a plan without speculation lacks tells nothing."""
+    """The names that tell plans apart; what one without speculation lacks tells nothing."""
     drafted = [row for row in rows if not row.plain]
-    mine = {"draft", "draft_tp", "draft_dtype", "acceptance"}
     return [
         name
         for name in NAMES
-        if name == "policy" or several(drafted if name in mine else rows, name)
+        if name == "policy" or several(drafted if name in OF_DRAFTERS else rows, name)
     ]
 
 
-def _plans(rows: Sequence[Row], asked: Asked) -> Iterator[Section]:
+def _plans(rows: Sequence[Row], names: Sequence[str], asked: Asked) -> Iterator[Section]:
     if not rows:
         return
-    names = heads(rows)
-    told = sorted({percentile_name((one.metric, one.percentile)) for one in asked.slo.limits})
-    if not told:
-        told = ["tpot_p95_s", "ttft_p95_s"]
-    given = [
-        name
-        for name in (*FIGURES, *STATE, *MONEY)
-        if any(getattr(r, name) is not None for r in rows)
-    ]
-    at = given.index("k_mean") + 1 if "k_mean" in given else len(given)
+    told = [percentile_name((one.metric, one.percentile)) for one in asked.slo.limits]
+    told = list(dict.fromkeys(told)) or ["tpot_p95_s", "ttft_p95_s"]
+    state, money = (
+        [name for name in some if any(getattr(row, name) is not None for row in rows)]
+        for some in ((*FIGURES, *STATE), MONEY)
+    )
     wide = sum(2 + max(len(str(getattr(row, n) or "-")) for row in rows) for n in names) > ROOM
-    money = any(row.usd_per_hour is not None for row in rows)
+    priced = any(row.usd_per_hour is not None for row in rows)
     yield Rows(
-        columns=(*(("rank",) if wide else ()), *names, *given[:at], *told, *given[at:]),
+        columns=(*(("rank",) if wide else ()), *names, *state, *told, *money),
         mark="cheapest",
-        marked="usd_per_million_output_tokens" if money else "gpus",
+        marked="usd_per_million_output_tokens" if priced else "gpus",
         where="planned",
         heads=1 if wide else len(names),
     )
     yield Lines(("* cheapest",))
 
 
-def _causes(rows: Sequence[Row]) -> Iterator[Section]:
+def _causes(rows: Sequence[Row], names: Sequence[str]) -> Iterator[Section]:
     """Where the GPUs go, by cause."""
-    yield Lines(("GPUs by cause, which add up:",))
-    parts = [f"gpus_{name}" for name in PARTS]
-    names = heads(rows)
-    yield Rows(columns=(*names, *parts, "gpus"), where="parted", heads=len(names))
+    if any(row.parts for row in rows):
+        yield Lines(("GPUs by cause, which add up:",))
+        parts = [f"gpus_{name}" for name in PARTS]
+        yield Rows(columns=(*names, *parts, "gpus"), where="parted", heads=len(names))
 
 
-def _pays(rows: Sequence[Row]) -> Iterator[Section]:
+def _pays(rows: Sequence[Row], words: Mapping[int, str]) -> Iterator[Section]:
     """Up to which load of a replica each drafted plan pays."""
-    told = dict.fromkeys(filter(None, map(_pays_words, rows)))
+    told = [
+        f"  {words[row.rank or 0]}: {_pays_words(row)}"
+        for row in rows
+        if row.sustains is not None and row.pools == "shared"
+    ]
     if told:
-        yield Lines(
-            ("Requests/s a replica at which it pays (mean TPOT below that without):", *told)
-        )
+        yield Lines(("A token takes less with speculation, requests/s a replica:", *told))
 
 
 def _pays_words(row: Row) -> str:
-    if row.plain or row.sustains is None or row.pools == "apart":
-        return ""
-    star, place = row.lambda_star_per_s, f"{row.draft} {row.policy}"
-    full = f"{row.saturation_per_s:.3g}"
+    """Below which load it pays, and what the most is that it carries."""
+    star, most = row.lambda_star_per_s, row.saturation_per_s or 0.0
     if star == 0:
-        words = "none"
-    elif star is None:
-        words = f"all, up to the {full} that it can carry at most"
+        words = "never"
+    elif star is None or star >= NEARLY * most:
+        words = "always"
     else:
-        words = f"up to {star:.3g} of {full}"
+        words = f"below {star:.3g}"
     if row.crossings_per_s and "," in row.crossings_per_s:
-        words += f" (crosses at {row.crossings_per_s})"
-    return f"  {place}: {words}; carries {row.sustains:.2f}x"
+        words += f" (they cross at {row.crossings_per_s})"
+    return f"{words}; it carries {most:.3g}, {row.sustains or 0:.2f}x that without"
 
 
-def _left(rows: Sequence[Row]) -> Iterator[Section]:
+def _left(rows: Sequence[Row], names: Sequence[str]) -> Iterator[Section]:
     """Who has no plan and why, each reason once."""
     groups: dict[str, dict[str, None]] = {}
-    names = heads(rows)
     for row in rows:
         if row.reason:
-            said = [str(getattr(row, n)) for n in names if getattr(row, n) is not None]
-            groups.setdefault(row.reason, {})[" ".join(said)] = None
+            groups.setdefault(row.reason, {})[called(row, names)] = None
     if groups:
         told = (f"{', '.join(whose)}: {reason}" for reason, whose in groups.items())
         yield Lines(("No plan:", *told), wrap=True)
