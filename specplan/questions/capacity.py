@@ -74,8 +74,8 @@ class Capacity:
 
     @property
     def barely(self) -> bool:
-        """Whether speculation hardly changes the GPUs."""
-        return self.gpus_saved == 0 or abs(self.share_saved or 0.0) < BARELY
+        """Whether speculation hardly changes the GPUs, whole or not."""
+        return abs(self.share_saved or 0.0) < BARELY
 
 
 def capacity(

@@ -54,15 +54,15 @@ def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Chart
     the words for each row by its place.
     """
     shown = [row for row in rows if row.pools == "shared"][:MOST]
-    said = [f"{sign} {names[row.rank or 0]}" for sign, row in zip(SIGNS, shown, strict=False)]
     priced = all(row.usd_per_gpu_hour is not None for row in shown)
     return Chart(
         x_label="requests/s",
         y_label="USD per million output tokens" if priced else "GPUs",
+        y_scale="linear",
         tall=TALL,
         curves=tuple(
-            Curve(name, tuple(_spent(row, asked, priced=priced)), sign)
-            for sign, name, row in zip(SIGNS, said, shown, strict=False)
+            Curve(names[row.rank or 0], tuple(_spent(row, asked, priced=priced)), sign)
+            for sign, row in zip(SIGNS, shown, strict=False)
         ),
         more=tuple(
             panel
@@ -96,6 +96,7 @@ def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Chart:
     return Chart(
         x_label="requests/s",
         y_label=f"{metric.upper()} p{percentile:g} in s, on the GPUs of the plan",
+        y_scale="linear",
         tall=TALL,
         curves=tuple(curves),
     )

@@ -28,8 +28,12 @@ MONEY = (
     *("lambda_star_per_s", "peak_gpus", "mean_gpus", "gpu_hours", "bound_by"),
 )
 OF_DRAFTERS = {"draft", "draft_tp", "draft_dtype", "acceptance"}
-FOLLOWS = {"draft_tp": "tp", "draft_dtype": "dtype"}
-"""What is told only where it is not what follows from another."""
+FOLLOWS: dict[str, tuple[str, ...]] = {
+    "dtype": ("target",),
+    "draft_tp": ("target", "draft", "hardware", "tp"),
+    "draft_dtype": ("target", "draft"),
+}
+"""What each follows from unless it was asked for: told where it differs among those that agree."""
 NEARLY = 0.97  # of the most that a replica carries: a load that is all of it
 ROOM = 40  # characters that names may take in every block; longer ones give way to a number
 
@@ -83,6 +87,8 @@ def _saved(saved: int, without: Best, drafted: Best, *, barely: bool) -> str:
     both = f"{drafted.gpus:,} with, {without.gpus:,} without"
     if barely:
         return f"Speculation barely changes the GPUs: {both}"
+    if saved == 0:
+        return f"Speculation saves no whole GPU: {both}"
     if saved > 0:
         return f"{who(drafted)} saves {saved:,} of {without.gpus:,} GPUs"
     return f"Speculation costs {-saved:,} GPU{'s' if saved < -1 else ''}: {both}"
@@ -137,10 +143,15 @@ def _caption(rows: Sequence[Row], asked: Asked) -> Iterator[str]:
 
 
 def several(rows: Sequence[Row], name: str) -> bool:
-    """Whether plans with this figure differ in it, or, if it follows from others, from them."""
-    if name in FOLLOWS:
-        return any(getattr(row, name) not in {None, getattr(row, FOLLOWS[name])} for row in rows)
-    return len({getattr(row, name) for row in rows} - {None}) > 1
+    """Whether plans that agree in what a figure follows from differ in it."""
+    found: dict[tuple[object, ...], set[object]] = {}
+    for row in rows:
+        value = getattr(row, name)
+        if value is not None:
+            found.setdefault(tuple(getattr(row, n) for n in FOLLOWS.get(name, ())), set()).add(
+                value
+            )
+    return any(len(values) > 1 for values in found.values())
 
 
 def heads(rows: Sequence[Row]) -> list[str]:
