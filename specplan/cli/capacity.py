@@ -14,9 +14,9 @@ from specplan.cli.server import Server
 from specplan.cli.values import duration, number
 
 EXAMPLES = """\
-specplan capacity plan.yaml -e vllm -k 3 --rate 50/s --isl 1200 --osl 210
-specplan capacity plan.yaml --slo ttft_p99=2s,tpot_p95=30ms --margin 0.2 --explain
-specplan capacity plan.yaml --trace azure.csv --window "peak 60 s" -f chart"""
+specplan capacity chat.yaml
+specplan capacity chat.yaml --slo ttft_p99=1s,tpot_p95=15ms --margin 0.2 --explain
+specplan capacity chat.yaml --trace azure.csv --window "peak 60 s" -f chart"""
 
 
 @dataclass(frozen=True, kw_only=True)
