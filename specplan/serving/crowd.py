@@ -18,7 +18,8 @@ import numpy as np
 
 from specplan.physics.tokens import FloatArray
 
-_HALVINGS = 40  # of the level
+_HALVINGS = 60  # of the level
+_LEVEL = 8.0  # as far as it is looked for, for each unit of noise
 _DEEP = float(np.log(10))  # a dip of the law that parts two batches: a tenth of the lower side
 
 
@@ -49,7 +50,8 @@ def crowd_of(rate_per_s: float, tau_s: FloatArray, noise: FloatArray) -> Crowd:
     tail = 1 / -np.expm1(np.log(load) / noise[-1])
     law = _law(np.log(rate_per_s / ends) / noise, tail)
     if noise.max() > 1:
-        low, high = -8.0, 8.0
+        high = _LEVEL * float(noise.max())
+        low = -high
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             law = _law((np.log(rate_per_s / ends) + middle) / noise, tail)
