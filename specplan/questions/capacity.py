@@ -57,7 +57,8 @@ class Best:
 class Capacity:
     """The traffic, the cheapest plan, the cheapest one without speculation and the cheapest one
     with it (None where no candidate keeps the promises), and what speculation saves: GPUs, and the
-    share of GPUs before replicas are whole.
+    share of GPUs before replicas are whole. `decode_share` is the part of the work without it that
+    decoding is, which is all that it can save.
     """
 
     rate_per_s: float
@@ -71,11 +72,12 @@ class Capacity:
     speculating: Best | None
     gpus_saved: int | None
     share_saved: float | None
+    decode_share: float | None
 
     @property
     def barely(self) -> bool:
-        """Whether speculation hardly changes the GPUs, whole or not."""
-        return abs(self.share_saved or 0.0) < BARELY
+        """Whether speculation hardly changes the GPUs, as they are or before they are whole."""
+        return self.gpus_saved == 0 or abs(self.share_saved or 0.0) < BARELY
 
 
 def capacity(
@@ -102,6 +104,9 @@ def capacity(
     candidate keeps the promises.
     """
     _refuse(scenario, traffic, margin, gate_tax, hysteresis)
+    if pools and any(limit.metric == "e2e" for limit in slo.limits):
+        what = "an e2e promise is not divided between pools"
+        raise UsageError(what, where=Where("--pools"), expected="promises about ttft, tpot and itl")
     if usd_per_gpu_hour is not None:
         refuse_price(usd_per_gpu_hour, several=False)
     shape = shape_of(traffic.lengths)
@@ -196,7 +201,14 @@ def _value(asked: Asked, rows: Sequence[Row]) -> Capacity:
         speculating=drafted,
         gpus_saved=saved,
         share_saved=share,
+        decode_share=next((_decode_share(row) for row in rows if row.plain and row.parts), None),
     )
+
+
+def _decode_share(row: Row) -> float | None:
+    """The part of the work without speculation that decoding is."""
+    parts = row.parts
+    return parts.decode / (parts.prefill + parts.decode) if parts else None
 
 
 def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:

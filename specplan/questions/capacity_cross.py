@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from specplan.errors import Refused
 from specplan.questions.capacity_size import Desk
 
 LOADS = 6  # between nothing and the load at which one of the two becomes unstable
@@ -48,10 +50,10 @@ def loads_of(plain: Desk) -> list[float]:
     return found
 
 
-def stops_of(drafted: Desk, plain: Desk, dispersion: float) -> Stops:
+def stops_of(drafted: Desk, plain: Desk, dispersion: float) -> Stops | None:
     """Where the mean TPOT of the server with speculation crosses that of the one without, at equal
     loads per replica, up to the one at which the weaker of both falls behind. A load that only one
-    of them carries is the other's loss: see `sustains`.
+    of them carries is the other's loss: see `sustains`. None where they cannot be compared.
     """
     with_s, without_s = drafted.saturation(), plain.saturation()
     highest = min(with_s, without_s)
@@ -62,9 +64,13 @@ def stops_of(drafted: Desk, plain: Desk, dispersion: float) -> Stops:
         return 1 - fast / slow if slow else 0.0
 
     loads = [*(load for load in loads_of(plain) if load < HIGHEST * highest), HIGHEST * highest]
-    gains = [gain(load) for load in loads]
+    gains: list[float] = []
+    with suppress(Refused):  # arrivals in bursts may be too many a little sooner
+        gains.extend(map(gain, loads))
+    if not gains:
+        return None
     return Stops(
-        at_per_s=tuple(_crossings(loads, gains, gain)),
+        at_per_s=tuple(_crossings(loads[: len(gains)], gains, gain)),
         first_pays=gains[0] > NOTHING,
         up_to_per_s=highest,
         sustains=with_s / without_s,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
 from specplan.domain.acceptance import Acceptance, Alpha
@@ -112,8 +113,9 @@ class Planner:
         if server.policy.drafts:
             row = self._compared(row, desk, alone, place)
         else:
-            for load in loads_of(desk):
-                desk.at(load, place)
+            with suppress(SpecplanError):  # arrivals in bursts may be too many a little sooner
+                for load in loads_of(desk):
+                    desk.at(load, place)
         return replace(row, by_rate=points_of(desk, place, asked))
 
     def _spread(self, alone: Desk, found: Sized) -> float:
@@ -132,6 +134,8 @@ class Planner:
                 gpus_saved=plain.replicas * alone.replica.gpus - (row.gpus or 0),
             )
         stops = stops_of(desk, alone, dispersion)
+        if stops is None:
+            return row
         crossings = ", ".join(f"{rate:.4g}" for rate in stops.at_per_s)
         return replace(
             row,

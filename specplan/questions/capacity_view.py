@@ -35,6 +35,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 }
 """What each follows from unless it was asked for: told where it differs among those that agree."""
 NEARLY = 0.97  # of the most that a replica carries: a load that is all of it
+HALF = 0.5  # of the work: where decoding is less, outputs are short
 ROOM = 40  # characters that names may take in every block; longer ones give way to a number
 
 
@@ -50,6 +51,7 @@ def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -
             *_plans(planned, names, asked),
             *(_causes(planned, names) if explain else ()),
             *_pays(planned, words),
+            *_short(value),
             *_left(rows, names),
         ),
         chart=charts(planned, asked, words) if any(r.pools == "shared" for r in planned) else None,
@@ -87,8 +89,6 @@ def _saved(saved: int, without: Best, drafted: Best, *, barely: bool) -> str:
     both = f"{drafted.gpus:,} with, {without.gpus:,} without"
     if barely:
         return f"Speculation barely changes the GPUs: {both}"
-    if saved == 0:
-        return f"Speculation saves no whole GPU: {both}"
     if saved > 0:
         return f"{who(drafted)} saves {saved:,} of {without.gpus:,} GPUs"
     return f"Speculation costs {-saved:,} GPU{'s' if saved < -1 else ''}: {both}"
@@ -216,6 +216,19 @@ def _pays_words(row: Row) -> str:
     if row.crossings_per_s and "," in row.crossings_per_s:
         words += f" (they cross at {row.crossings_per_s})"
     return f"{words}; it carries {most:.3g}, {row.sustains or 0:.2f}x that without"
+
+
+def _short(value: Capacity) -> Iterator[Section]:
+    """Why speculation changes little, where outputs are short."""
+    share = value.decode_share
+    if value.gpus_saved is not None and share is not None and share < HALF:
+        yield Lines(
+            (
+                f"Outputs are short ({value.osl_mean:,.0f} tokens): decoding, which is all that "
+                f"speculation speeds up, is {percent(share, 0)} of the work",
+            ),
+            wrap=True,
+        )
 
 
 def _left(rows: Sequence[Row], names: Sequence[str]) -> Iterator[Section]:

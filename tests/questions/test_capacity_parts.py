@@ -131,7 +131,7 @@ def test_causes_add_up_to_the_gpus(k, dispersion, margin):
     assert (parts.margin > 0) is (margin > 0)
     assert (parts.bursts > 1e-9) is (dispersion > 1)
     assert parts.queue > 0
-    assert dict(parts.pairs()).keys() == {f for f in Parts.__slots__}
+    assert dict(parts.pairs()).keys() == set(Parts.__slots__)
 
 
 def test_what_does_not_fit_has_no_causes():
