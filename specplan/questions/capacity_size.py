@@ -130,7 +130,7 @@ def sized(desk: Desk, asked: Asked, role: Role = "both") -> Sized | str:
     )
 
 
-def kept(desk: Desk, asked: Asked, slo: Slo, replicas: int, role: Role) -> float:
+def kept(desk: Desk, asked: Asked, slo: Slo, replicas: float, role: Role) -> float:
     """Requests a second that one of so many replicas is given at most; above 0, if only just."""
     found = desk.largest(slo, at_one_of(asked.traffic.dispersion, replicas), role)
     rate = min(found.rate_per_s * (1 - asked.margin), STABLE * desk.saturation(role))
@@ -167,23 +167,25 @@ def _slo_of(slo: Slo, role: Role) -> Slo:
     )
 
 
-def _fewest(needed: Callable[[int], float]) -> int | None:
+def _fewest(needed: Callable[[float], float]) -> int | None:
     """The smallest number of replicas that needs no more than there are. More of them take less
-    each, and of smoother arrivals if those come in bursts, so whether they do is monotone.
+    each, and of smoother arrivals if those come in bursts: what endlessly many would need is the
+    least, and whether a number is enough is monotone.
     """
 
     def enough(replicas: int) -> bool:
         return needed(replicas) <= replicas * (1 + NEARLY)
 
-    high = 1
+    least = needed(math.inf)
+    if not least <= MOST_REPLICAS:
+        return None
+    high = max(math.ceil(least / (1 + NEARLY)), 1)
+    low = high - 1
     while not enough(high):
         if high >= MOST_REPLICAS:
             return None
         more = needed(high)
-        high = min(max(2 * high, math.ceil(more) if more < MOST_REPLICAS else 0), MOST_REPLICAS)
-    low = high // 2 if high > 1 else 0
-    while low and enough(low):
-        high, low = low, low // 2
+        low, high = high, math.ceil(more) if more <= MOST_REPLICAS else min(2 * high, MOST_REPLICAS)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
