@@ -15,7 +15,7 @@ from specplan.cli.values import duration, number
 
 EXAMPLES = """\
 specplan capacity chat.yaml
-specplan capacity chat.yaml --slo ttft_p99=1s,tpot_p95=15ms --margin 0.2 --explain
+specplan capacity chat.yaml --slo ttft_p99=1s,tpot_p95=15ms --explain
 specplan capacity chat.yaml --trace azure.csv --window "peak 60 s" -f chart"""
 
 
