@@ -65,27 +65,16 @@ class Planner:
                 tax=asked.gate_tax,
                 hysteresis=asked.hysteresis,
             )
-            few = k[1:] if scenario.k else self._nearly_best(gated, k[1:])
+            few = k[1:] if scenario.k else nearly_best(gated, asked, k[1:])
             fixed = [fixed_replica(setup, acceptance, asked.shape, n, asked.limits) for n in few]
         except SpecplanError as error:
             yield replace(self._named(setup, acceptance, "gated"), reason=error.said)
             return
         desks = [self._desk(server) for server in fixed]
-        for desk in desks if scenario.k else [min(desks, key=self._need)]:
+        for desk in desks if scenario.k else [min(desks, key=lambda desk: needed(desk, asked))]:
             yield from self._rows(setup, acceptance, desk)
         if len(k) > 1:
             yield from self._rows(setup, acceptance, self._desk(gated))
-
-    def _nearly_best(self, server: Replica, k: Sequence[int]) -> list[int]:
-        """The fixed k that are best for a server that is never without requests."""
-        loops = {n: loop for n in k if (loop := closed_loop(server, self.asked, k=n))}
-        order = sorted(loops, key=lambda n: (not loops[n].keeps, -loops[n].rate_per_s, n))
-        return order[:TRIED] or list(k[:1])
-
-    def _need(self, desk: Desk) -> float:
-        """GPUs before replicas are whole; endless without a plan."""
-        found = sized(desk, self.asked)
-        return math.inf if isinstance(found, str) else desk.replica.gpus / found.largest_per_s
 
     def _rows(self, setup: Setup, acceptance: Acceptance | None, desk: Desk) -> Iterator[Row]:
         """One server for all, and with its pools apart if they are asked for."""
@@ -165,3 +154,16 @@ class Planner:
             pools="shared",
             basis=kind_of(setup),
         )
+
+
+def nearly_best(server: Replica, asked: Asked, k: Sequence[int]) -> list[int]:
+    """The fixed k that are best for a server that is never without requests."""
+    loops = {n: loop for n in k if (loop := closed_loop(server, asked, k=n))}
+    order = sorted(loops, key=lambda n: (not loops[n].keeps, -loops[n].rate_per_s, n))
+    return order[:TRIED] or list(k[:1])
+
+
+def needed(desk: Desk, asked: Asked) -> float:
+    """GPUs before replicas are whole; endless without a plan."""
+    found = sized(desk, asked)
+    return math.inf if isinstance(found, str) else desk.replica.gpus / found.largest_per_s
