@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from specplan.physics.tokens import FloatArray
-from specplan.serving.backlog import Steps, steps_of
+from specplan.serving.backlog import Steps, mean_step_s, steps_of
 from specplan.serving.bursts import burst_of
 from specplan.serving.crowd import Crowd, crowd_of
 from specplan.serving.law import Law, always
@@ -89,17 +89,17 @@ def full_load(server: Server, rate_per_s: float) -> float:
     """The share of a full server's time that the prompts and the rounds of this rate would take:
     1 where it saturates, infinite where prompts alone are too many.
     """
+    prompts = server.prompts(rate_per_s)
     if server.role == "prefill":
-        prompts = server.prompts(rate_per_s)
         budget = server.budget(0)
         full_s = float(server.step(0)(np.asarray([budget]))[0])
         return rate_per_s * (prompts.mean if prompts else 0.0) * full_s / budget
-    steps = _steps(server, rate_per_s, 1.0, server.most)
-    if steps is None:
-        return np.inf
-    plain = float(server.plain_s[-1])
-    decode = rate_per_s * float(server.asked[-1]) * plain / server.most
-    return decode + 1 - plain / steps.mean_s
+    plain, most = float(server.plain_s[-1]), server.most
+    decode = rate_per_s * float(server.asked[-1]) * plain / most
+    if prompts is None:
+        return decode
+    mean_s = mean_step_s(prompts, server.budget(most), server.step(most))
+    return decode + 1 - plain / mean_s if mean_s else np.inf
 
 
 def _steps(server: Server, rate_per_s: float, dispersion: float, batch: int) -> Steps | None:

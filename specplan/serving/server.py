@@ -10,7 +10,7 @@ import numpy as np
 from specplan.domain.traffic import Lengths
 from specplan.errors import Refused
 from specplan.physics.tokens import FloatArray
-from specplan.serving.backlog import Prompts, StepTime
+from specplan.serving.chain import Prompts, StepTime
 from specplan.serving.demands import Demands, Rounds, demands_of, every_rounds, pooled
 from specplan.serving.replica import Replica
 

@@ -17,7 +17,7 @@ from specplan.errors import Refused, UsageError
 from specplan.physics.tokens import FloatArray
 from specplan.serving.balance import Balance, balance, full_load
 from specplan.serving.crowd import fixed_points
-from specplan.serving.latencies import end_to_end, first_token, gaps, per_token
+from specplan.serving.latencies import Decode, end_to_end, first_token, gaps, per_token
 from specplan.serving.law import Law, always
 from specplan.serving.replica import Replica
 from specplan.serving.server import Role, Server, server_of
@@ -137,16 +137,7 @@ def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> 
     mean_wait = at.crowd.waits * wait_s
     held = rate_per_s * (first.mean - mean_wait) * d.prompt_bytes
     decode = decode_of(server, at)
-    rounds = np.arange(most + 1.0) * law
-    rounds[1:] /= at.round_s
-    tokens = float(d.weight @ d.after)
-    asked = float(law[1:] @ (np.arange(1.0, most + 1) * server.asked / at.tau_s)) / rate_per_s
-    if most:
-        itl, chunk = gaps(
-            [steps.length for steps in at.steps], at.weights(rounds), min(asked / tokens, 1.0)
-        )
-    else:
-        itl = chunk = always(0.0)
+    itl, chunk = _gaps(server, at, decode) if most else (always(0.0), always(0.0))
     plain = float(server.plain_s[-1]) if most else 0.0
     return Steady(
         rate_per_s=rate_per_s,
@@ -168,6 +159,18 @@ def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> 
         itl_chunk=chunk,
         e2e=end_to_end(first, first_variance, decode, d) if most else first,
     )
+
+
+def _gaps(server: Server, at: Balance, decode: Decode) -> tuple[Law, Law]:
+    """The gaps of tokens and of chunks: steps count by the sequences in them."""
+    d, count = server.demands, np.arange(1.0, server.most + 1)
+    running = at.crowd.law[1:] * count
+    rounds = np.concatenate(([0.0], running / at.round_s))
+    asked = float(running @ (server.asked / at.tau_s) / (running @ (1 / at.tau_s)))
+    tokens = float(d.weight @ d.after)
+    laws = [steps.length for steps in at.steps]
+    mean_s = float(d.weight @ decode.mean_s) / tokens
+    return gaps(laws, at.weights(rounds), min(asked / tokens, 1.0), mean_s)
 
 
 def _k_shares(server: Server, law: FloatArray) -> dict[int, float]:
