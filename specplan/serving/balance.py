@@ -27,8 +27,9 @@ _NEARLY = 0.999  # of all time: prompts alone never take more
 class Balance:
     """`steps` at each of `levels` (V,), batches that ascend, 0 for an empty server, the last the
     full batch; at n = 1..most the mean round `round_s`, and `tau_s` that requests hold their places
-    for; `share` of the time that prompts take, `noise` as `crowd` has it. `late_s` is by how much
-    the first rounds of a request are longer, together, for what arrived while its prompt was read.
+    for; `share` of the time that prompts take. `late_s` is by how much the first rounds of a
+    request are longer, together, for what arrived while its prompt was read. `together` is the
+    second moment over the mean of how many requests join at once.
     """
 
     levels: tuple[int, ...]
@@ -37,8 +38,8 @@ class Balance:
     tau_s: FloatArray
     share: FloatArray
     late_s: FloatArray
-    noise: FloatArray
     crowd: Crowd
+    together: float
 
     def weights(self, by_batch: FloatArray) -> FloatArray:
         """Weights of batches (0..most, (most + 1,)) given to the levels on both sides."""
@@ -60,7 +61,7 @@ def balance(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Balan
         return _of_prompts(server, rate_per_s, dispersion)
     rough = _rough(server, rate_per_s)
     guess = _crowd(server, rate_per_s, dispersion, rough, 0 * rough)
-    levels = _levels(guess.law if guess else None, server.most)
+    levels = _levels(guess[0].law if guess else None, server.most)
     sure = []
     for level in levels:
         steps = _steps(server, rate_per_s, dispersion, level)
@@ -72,8 +73,7 @@ def balance(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Balan
     if crowd is None:
         return None
     round_s, tau_s = _held(server, share, late)
-    noise = _noise(server, rate_per_s, dispersion, share, tau_s)
-    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, noise, crowd)
+    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, *crowd)
 
 
 def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance | None:
@@ -82,7 +82,7 @@ def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance
     if steps is None:
         return None
     none, alone = np.zeros(0), Crowd(np.ones(1), 0.0, np.inf)
-    return Balance((0,), (steps,), none, none, none, none, none, alone)
+    return Balance((0,), (steps,), none, none, none, none, alone, 1.0)
 
 
 def full_load(server: Server, rate_per_s: float) -> float:
@@ -156,32 +156,31 @@ def _shares(
 
 
 def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean rounds, and how long requests hold their places: short ones end before all of what
+    arrived with them is read.
+    """
     round_s = server.plain_s / (1 - share)
-    return round_s, server.asked * round_s + late
+    return round_s, server.asked * round_s + late * server.reached(share)
 
 
 def _crowd(
     server: Server, rate_per_s: float, dispersion: float, share: FloatArray, late: FloatArray
-) -> Crowd | None:
-    """The crowd of these shares and first rounds; None where it grows for ever."""
+) -> tuple[Crowd, float] | None:
+    """The crowd of these shares and first rounds, and the second moment over the mean of how many
+    come together; None where it grows for ever.
+
+    Who comes while prompts are read comes with them: a busy period has 1 / (1 - s) prompts on
+    average, and a second moment over the mean of (I + s^2 cv^2) / (1 - s)^2 of their number (a
+    branching process; the Borel law where prompts are alike).
+    """
     tau_s = _held(server, share, late)[1]
     if rate_per_s * tau_s[-1] >= server.most:
         return None
-    return crowd_of(rate_per_s, tau_s, _noise(server, rate_per_s, dispersion, share, tau_s))
-
-
-def _noise(
-    server: Server, rate_per_s: float, dispersion: float, share: FloatArray, tau_s: FloatArray
-) -> FloatArray:
-    """How much more than Poisson arrivals bursts and prompts move the batch, at each: an arrival
-    adds one, and its prompt keeps x = n w / (R T(n)) others from ending meanwhile.
-    """
-    count = np.arange(1.0, server.most + 1)
-    burst = burst_of(rate_per_s, dispersion, float(tau_s[0]))
-    kept = count * share / (rate_per_s * server.asked * server.plain_s)
-    comes = (2 * burst - 1) * (1 + kept) ** 2 + server.uneven * kept**2
-    found: FloatArray = 1 + (comes - 1) * server.lasting
-    return found
+    usual = rate_per_s * tau_s / np.arange(1.0, server.most + 1)
+    s = float(share[np.argmax(usual <= 1)])
+    peaked = 2 * burst_of(rate_per_s, dispersion, float(tau_s[0])) - 1
+    together = (peaked + s**2 * server.uneven) / (1 - s) ** 2
+    return crowd_of(rate_per_s, tau_s, 1 + (together - 1) * server.lasting), together
 
 
 def _levels(law: FloatArray | None, most: int) -> list[int]:

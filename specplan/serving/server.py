@@ -67,6 +67,18 @@ class Server:
         width = np.diff(np.concatenate(([0.0], after)))
         return float((np.clip(left, 0, 1) ** 2 @ width) / max(float(weight @ after), 1e-12))
 
+    def reached(self, share: FloatArray) -> FloatArray:
+        """The mean over requests of 1 - s^R at each batch, s (most,) and R their rounds: how much
+        of an excess that goes down by s a round they see.
+        """
+        weight, found = self.demands.weight, np.zeros(len(share))
+        logs = np.log(np.maximum(share, 1e-12))
+        for k, rounds in self.rounds.items():
+            here = np.asarray([each == k for each in self.k])
+            left = np.exp(np.multiply.outer(logs[here], rounds.mean))
+            found[here] = 1 - left @ weight
+        return found
+
     def prompts(self, rate_per_s: float) -> Prompts | None:
         """What arrives to be read at a rate."""
         return None if self.reads is None else replace(self.reads, rate_per_s=rate_per_s)

@@ -104,7 +104,7 @@ def at_rate(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Stead
             f"{rate_per_s:g} requests a second are more than the server finishes",
             hint="ask for a lower rate or for more replicas",
         )
-    return _told(server, rate_per_s, dispersion, found)
+    return _told(server, rate_per_s, found)
 
 
 def saturation(replica: Replica, lengths: Lengths, role: Role = "both") -> float:
@@ -128,10 +128,10 @@ def largest_rate(
     return _searched(server, slo, dispersion, highest(server))
 
 
-def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> Steady:
+def _told(server: Server, rate_per_s: float, at: Balance) -> Steady:
     d, room = server.demands, server.replica.room
     law, most = at.crowd.law, server.most
-    wait_s = (max(dispersion, 1.0) + server.spread) / (2 * at.crowd.spare_per_s)
+    wait_s = (at.together + server.spread) / (2 * at.crowd.spare_per_s)
     firsts = [steps.first for steps in at.steps]
     first, first_variance = first_token(firsts, at.weights(law), at.crowd.waits, wait_s)
     mean_wait = at.crowd.waits * wait_s
@@ -142,7 +142,7 @@ def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> 
     return Steady(
         rate_per_s=rate_per_s,
         stable=True,
-        fixed_points=fixed_points(rate_per_s, at.tau_s, at.noise) if most else (0.0,),
+        fixed_points=fixed_points(rate_per_s, at.tau_s, law) if most else (0.0,),
         batch_mean=at.crowd.mean,
         batch_most=most,
         batch_law=law,
@@ -202,7 +202,7 @@ def _searched(server: Server, slo: Slo, dispersion: float, top: float) -> Larges
         found = balance(server, rate_per_s, dispersion)
         if found is None:
             return server.full
-        told = _told(server, rate_per_s, dispersion, found)
+        told = _told(server, rate_per_s, found)
         return next((str(limit) for limit in slo.limits if not told.meets(limit)), "")
 
     if not slo.limits:
