@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from specplan.serving.chain import Prompts, StepTime, chain_of
 from specplan.serving.firsts import first_of
 from specplan.serving.law import Law, law_of
@@ -16,13 +18,14 @@ from specplan.serving.law import Law, law_of
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps at one batch. `mean_s` and `variance` are of all steps, `own_s` the mean of those that
-    end a prompt, `length` the law of a step, `first` that of the time from arrival to first token.
+    """Steps at one batch. `mean_s` and `variance` are of all steps, `late_s` by how much those
+    after the end of a prompt are longer in all, for what came while it was read; `length` is the
+    law of a step, `first` that of the time from arrival to first token.
     """
 
     mean_s: float
     variance: float
-    own_s: float
+    late_s: float
     length: Law
     first: Law
 
@@ -37,11 +40,13 @@ def steps_of(prompts: Prompts, budget: float, step: StepTime, *, alone: bool) ->
         return None
     runs, time_s = chain.runs(), chain.times()
     mean = float(runs @ time_s)
-    first, own = first_of(chain)
+    first, behind = first_of(chain)
+    more = behind - float(runs @ np.arange(chain.states))
+    grain_s = float(time_s[-1] - time_s[0]) / chain.full if not alone else 0.0
     return Steps(
         mean_s=mean,
         variance=float(runs @ (time_s - mean) ** 2),
-        own_s=own,
+        late_s=max(more, 0.0) * grain_s * mean / float(time_s[0] or 1.0),
         length=law_of(time_s, runs),
         first=first,
     )

@@ -107,7 +107,7 @@ def _steps(server: Server, rate_per_s: float, dispersion: float, batch: int) -> 
     step, prompts = server.step(batch), server.prompts(rate_per_s)
     if prompts is None:
         length = float(step(np.zeros(1))[0])
-        return Steps(length, 0.0, length, always(length), _joins(length))
+        return Steps(length, 0.0, 0.0, always(length), _joins(length))
     budget = server.budget(batch)
     within_s = float(step(np.asarray([min(prompts.mean, budget)]))[0])
     prompts = replace(prompts, burst=burst_of(rate_per_s, dispersion, within_s))
@@ -145,14 +145,13 @@ def _shares(
     at = np.asarray([level for level in levels if level], np.float64)
     plain = server.plain_s[at.astype(np.int64) - 1]
     mean = np.asarray([s.mean_s for level, s in zip(levels, steps, strict=True) if level])
-    own = np.asarray([s.own_s for level, s in zip(levels, steps, strict=True) if level])
+    late = np.asarray([s.late_s for level, s in zip(levels, steps, strict=True) if level])
     share = 1 - plain / mean
     here = rough[at.astype(np.int64) - 1]
     every = np.arange(1.0, server.most + 1)
     ratio = np.interp(every, at, np.divide(share, here, out=np.ones_like(share), where=here > 0))
     whole = np.clip(rough * ratio, 0.0, _NEARLY)
-    late = np.interp(every, at, share * np.maximum(own - mean, 0.0) / (1 - share))
-    return whole, late
+    return whole, np.interp(every, at, late)
 
 
 def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArray, FloatArray]:

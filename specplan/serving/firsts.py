@@ -16,7 +16,7 @@ _RARE = 5e-4  # of all requests: not told apart
 
 
 def first_of(chain: Chain) -> tuple[Law, float]:
-    """The law of the time to the first token, and the mean of the step that ends a prompt.
+    """The law of the time to the first token, and the mean grains that wait after it.
 
     An arrival meets a step in proportion to its length and at any moment of it; its prompt is
     through with the next step, or after as many full ones as lie before it.
@@ -40,7 +40,25 @@ def first_of(chain: Chain) -> tuple[Law, float]:
             here = here * queued[:, : chain.full + 1].sum(axis=1)
         ways.add((1 - moment) * met_s[:, np.newaxis] + last_s, here[:, np.newaxis] * together)
     end = together.T @ (share / share.sum())
-    return binned(np.concatenate(ways.time_s), np.concatenate(ways.share)), float(end @ last_s)
+    behind = float(end @ _arrive(chain, last_s)) + _left(chain, end, float(share @ met_s) / 2)
+    return binned(np.concatenate(ways.time_s), np.concatenate(ways.share)), behind
+
+
+def _arrive(chain: Chain, seconds: FloatArray) -> FloatArray:
+    """Grains that arrive in some time, on average."""
+    prompts = chain.arrivals.prompts
+    found: FloatArray = prompts.rate_per_s * prompts.mean / chain.arrivals.grain * seconds
+    return found
+
+
+def _left(chain: Chain, end: FloatArray, after_s: float) -> float:
+    """Grains that the step which ends a prompt leaves: of what is beyond the budget (the law of all
+    is `end`), no more than came after the prompt, in the same burst or in `after_s`.
+    """
+    beyond = float(end @ np.maximum(np.arange(chain.states) - chain.full, 0))
+    prompts = chain.arrivals.prompts
+    mates = (prompts.burst - 1) * prompts.mean / chain.arrivals.grain
+    return min(beyond, mates + float(_arrive(chain, np.asarray(after_s))))
 
 
 @dataclass
@@ -82,8 +100,8 @@ def _late_share(chain: Chain, stay: FloatArray) -> float:
 
 def _spent_s(chain: Chain, at: FloatArray) -> FloatArray:
     """Seconds from the end of the step met to the end of the one that reads the grain `at`."""
-    full, full_s, arrivals = chain.full, float(chain.step_s[-1]), chain.arrivals
-    meanwhile = arrivals.prompts.rate_per_s * arrivals.prompts.mean * full_s / arrivals.grain
+    full, full_s = chain.full, float(chain.step_s[-1])
+    meanwhile = _arrive(chain, chain.step_s[-1:])
     before = np.maximum(np.ceil(at / full) - 1, 0)
     rest = np.minimum(at - before * full + np.where(before > 0, meanwhile, 0.0), full)
     found: FloatArray = before * full_s + np.interp(rest, np.arange(full + 1), chain.step_s)
