@@ -19,13 +19,15 @@ from specplan.serving.law import Law, law_of
 @dataclass(frozen=True, slots=True)
 class Steps:
     """Steps at one batch. `mean_s` and `variance` are of all steps, `late_s` by how much those
-    after the end of a prompt are longer in all, for what came while it was read; `length` is the
-    law of a step, `first` that of the time from arrival to first token.
+    after the end of a prompt are longer in all, for what came while it was read, none of them by
+    more than `spare_s`; `length` is the law of a step, `first` that of the time from arrival to
+    first token.
     """
 
     mean_s: float
     variance: float
     late_s: float
+    spare_s: float
     length: Law
     first: Law
 
@@ -47,6 +49,7 @@ def steps_of(prompts: Prompts, budget: float, step: StepTime, *, alone: bool) ->
         mean_s=mean,
         variance=float(runs @ (time_s - mean) ** 2),
         late_s=max(more, 0.0) * grain_s * mean / float(time_s[0] or 1.0),
+        spare_s=float(time_s[-1]) - mean,
         length=law_of(time_s, runs),
         first=first,
     )

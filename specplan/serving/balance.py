@@ -27,9 +27,8 @@ _NEARLY = 0.999  # of all time: prompts alone never take more
 class Balance:
     """`steps` at each of `levels` (V,), batches that ascend, 0 for an empty server, the last the
     full batch; at n = 1..most the mean round `round_s`, and `tau_s` that requests hold their places
-    for; `share` of the time that prompts take. `late_s` is by how much the first rounds of a
-    request are longer, together, for what arrived while its prompt was read. `together` is the
-    second moment over the mean of how many requests join at once.
+    for; `share` of the time that prompts take. `late_s` and `spare_s` are as `Steps` has them.
+    `together` is the second moment over the mean of how many requests join at once.
     """
 
     levels: tuple[int, ...]
@@ -38,6 +37,7 @@ class Balance:
     tau_s: FloatArray
     share: FloatArray
     late_s: FloatArray
+    spare_s: FloatArray
     crowd: Crowd
     together: float
 
@@ -68,12 +68,13 @@ def balance(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Balan
         if steps is None:
             return None
         sure.append(steps)
-    share, late = _shares(server, levels, sure, rough)
+    share, late_s, spare_s = _shares(server, levels, sure, rough)
+    late = server.late_s(share, late_s, spare_s)
     crowd = _crowd(server, rate_per_s, dispersion, share, late)
     if crowd is None:
         return None
     round_s, tau_s = _held(server, share, late)
-    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, *crowd)
+    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late_s, spare_s, *crowd)
 
 
 def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance | None:
@@ -82,7 +83,7 @@ def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance
     if steps is None:
         return None
     none, alone = np.zeros(0), Crowd(np.ones(1), 0.0, np.inf)
-    return Balance((0,), (steps,), none, none, none, none, alone, 1.0)
+    return Balance((0,), (steps,), none, none, none, none, none, alone, 1.0)
 
 
 def full_load(server: Server, rate_per_s: float) -> float:
@@ -107,7 +108,7 @@ def _steps(server: Server, rate_per_s: float, dispersion: float, batch: int) -> 
     step, prompts = server.step(batch), server.prompts(rate_per_s)
     if prompts is None:
         length = float(step(np.zeros(1))[0])
-        return Steps(length, 0.0, 0.0, always(length), _joins(length))
+        return Steps(length, 0.0, 0.0, 0.0, always(length), _joins(length))
     budget = server.budget(batch)
     within_s = float(step(np.asarray([min(prompts.mean, budget)]))[0])
     prompts = replace(prompts, burst=burst_of(rate_per_s, dispersion, within_s))
@@ -140,26 +141,25 @@ def _rough(server: Server, rate_per_s: float) -> FloatArray:
 
 def _shares(
     server: Server, levels: list[int], steps: list[Steps], rough: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The share of prompts and what the first rounds are longer by, at every batch."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The share of prompts, and what the first rounds are longer by, at every batch."""
     at = np.asarray([level for level in levels if level], np.float64)
     plain = server.plain_s[at.astype(np.int64) - 1]
     mean = np.asarray([s.mean_s for level, s in zip(levels, steps, strict=True) if level])
     late = np.asarray([s.late_s for level, s in zip(levels, steps, strict=True) if level])
+    spare = np.asarray([s.spare_s for level, s in zip(levels, steps, strict=True) if level])
     share = 1 - plain / mean
     here = rough[at.astype(np.int64) - 1]
     every = np.arange(1.0, server.most + 1)
     ratio = np.interp(every, at, np.divide(share, here, out=np.ones_like(share), where=here > 0))
     whole = np.clip(rough * ratio, 0.0, _NEARLY)
-    return whole, np.interp(every, at, late)
+    return whole, np.interp(every, at, late), np.interp(every, at, spare)
 
 
 def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean rounds, and how long requests hold their places: short ones end before all of what
-    arrived with them is read.
-    """
+    """Mean rounds, and how long requests hold their places."""
     round_s = server.plain_s / (1 - share)
-    return round_s, server.asked * round_s + late * server.reached(share)
+    return round_s, server.asked * round_s + late
 
 
 def _crowd(

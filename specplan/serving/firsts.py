@@ -28,20 +28,49 @@ def first_of(chain: Chain) -> tuple[Law, float]:
     last_s = chain.times()
     if chain.alone:
         last_s[0] = chain.step_s[min(1, chain.full)]
+    beyond = np.maximum(np.arange(chain.states) - chain.full, 0)
     late = _late_share(chain, stay)
     ways = _Ways()
     for moment in (np.arange(_MOMENTS) + 0.5) / _MOMENTS:  # of the step that was met
-        here = share / _MOMENTS
+        here, left_s = share / _MOMENTS, (1 - moment) * met_s
         if late > _RARE:
             own = arrivals.mark * arrivals.mates
             queued = arrivals.within(moment * met_s, chain.states, own)
-            _add_late(ways, chain, queued, here, (1 - moment) * met_s)
+            _add_late(ways, chain, queued, here, left_s)
             _add_behind(ways, chain, stay, moment)
             here = here * queued[:, : chain.full + 1].sum(axis=1)
-        ways.add((1 - moment) * met_s[:, np.newaxis] + last_s, here[:, np.newaxis] * together)
-    end = together.T @ (share / share.sum())
-    behind = float(end @ _arrive(chain, last_s)) + _left(chain, end, float(share @ met_s) / 2)
-    return binned(np.concatenate(ways.time_s), np.concatenate(ways.share)), behind
+        after = np.minimum(together @ beyond, _mates(chain) + _arrive(chain, left_s))
+        weight = here[:, np.newaxis] * together
+        ways.add(
+            left_s[:, np.newaxis] + last_s,
+            weight,
+            float((weight @ _arrive(chain, last_s)).sum() + here @ after),
+        )
+    return ways.law(), ways.behind
+
+
+@dataclass
+class _Ways:
+    """Ways that it may go: their times and shares, and by share what they leave behind."""
+
+    time_s: list[FloatArray] = field(default_factory=list)
+    share: list[FloatArray] = field(default_factory=list)
+    left: float = 0.0
+
+    def add(self, time_s: FloatArray, share: FloatArray, left: float) -> None:
+        """Adds some, of any shape, that leave so many grains in all, each times its share."""
+        self.time_s.append(time_s.ravel())
+        self.share.append(share.ravel())
+        self.left += left
+
+    def law(self) -> Law:
+        """The law of their times."""
+        return binned(np.concatenate(self.time_s), np.concatenate(self.share))
+
+    @property
+    def behind(self) -> float:
+        """Grains that are left on average."""
+        return self.left / sum(float(part.sum()) for part in self.share)
 
 
 def _arrive(chain: Chain, seconds: FloatArray) -> FloatArray:
@@ -51,27 +80,10 @@ def _arrive(chain: Chain, seconds: FloatArray) -> FloatArray:
     return found
 
 
-def _left(chain: Chain, end: FloatArray, after_s: float) -> float:
-    """Grains that the step which ends a prompt leaves: of what is beyond the budget (the law of all
-    is `end`), no more than came after the prompt, in the same burst or in `after_s`.
-    """
-    beyond = float(end @ np.maximum(np.arange(chain.states) - chain.full, 0))
+def _mates(chain: Chain) -> float:
+    """Grains of the same burst that come after a prompt, on average."""
     prompts = chain.arrivals.prompts
-    mates = (prompts.burst - 1) * prompts.mean / chain.arrivals.grain
-    return min(beyond, mates + float(_arrive(chain, np.asarray(after_s))))
-
-
-@dataclass
-class _Ways:
-    """Ways that it may go: their times and shares."""
-
-    time_s: list[FloatArray] = field(default_factory=list)
-    share: list[FloatArray] = field(default_factory=list)
-
-    def add(self, time_s: FloatArray, share: FloatArray) -> None:
-        """Adds some, of any shape."""
-        self.time_s.append(time_s.ravel())
-        self.share.append(share.ravel())
+    return (prompts.burst - 1) * prompts.mean / chain.arrivals.grain
 
 
 def _met(chain: Chain, stay: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -98,26 +110,27 @@ def _late_share(chain: Chain, stay: FloatArray) -> float:
     return float(stay[full + 1 :].sum() + ends[full + 1 :].sum())
 
 
-def _spent_s(chain: Chain, at: FloatArray) -> FloatArray:
-    """Seconds from the end of the step met to the end of the one that reads the grain `at`."""
+def _read(chain: Chain, at: FloatArray, waited_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Seconds from the end of the step met to the end of the one that reads the grain `at`, and the
+    grains behind it then, `waited_s` of that step having been left.
+    """
     full, full_s = chain.full, float(chain.step_s[-1])
-    meanwhile = _arrive(chain, chain.step_s[-1:])
     before = np.maximum(np.ceil(at / full) - 1, 0)
-    rest = np.minimum(at - before * full + np.where(before > 0, meanwhile, 0.0), full)
-    found: FloatArray = before * full_s + np.interp(rest, np.arange(full + 1), chain.step_s)
-    return found
+    own = at - before * full
+    since = _mates(chain) + _arrive(chain, waited_s + before * full_s)
+    last_s = np.interp(np.minimum(own + since, full), np.arange(full + 1), chain.step_s)
+    behind = np.maximum(own + since - full, 0) + _arrive(chain, last_s)
+    return before * full_s + last_s, behind
 
 
 def _add_late(
     ways: _Ways, chain: Chain, queued: FloatArray, here: FloatArray, left_s: FloatArray
 ) -> None:
     """Prompts that met a step within the budget and end beyond that of the next one."""
-    place = np.arange(float(chain.states))
-    beyond = place > chain.full
-    ways.add(
-        left_s[:, np.newaxis] + _spent_s(chain, place[beyond]),
-        here[:, np.newaxis] * queued[:, beyond],
-    )
+    place = np.arange(chain.full + 1.0, chain.states)
+    spent_s, behind = _read(chain, place, left_s[:, np.newaxis])
+    share = here[:, np.newaxis] * queued[:, chain.full + 1 :]
+    ways.add(left_s[:, np.newaxis] + spent_s, share, float((share * behind).sum()))
 
 
 def _add_behind(ways: _Ways, chain: Chain, stay: FloatArray, moment: float) -> None:
@@ -127,5 +140,7 @@ def _add_behind(ways: _Ways, chain: Chain, stay: FloatArray, moment: float) -> N
     own = arrivals.mark * arrivals.mates
     ends = arrivals.within(np.asarray([moment * full_s]), chain.states, own)[0]
     at = np.arange(float(chain.states)) + (above - full)[:, np.newaxis]
-    share = stay[full + 1 :, np.newaxis] / _MOMENTS
-    ways.add((1 - moment) * full_s + _spent_s(chain, at), share * ends)
+    share = stay[full + 1 :, np.newaxis] / _MOMENTS * ends
+    left_s = (1 - moment) * full_s
+    spent_s, behind = _read(chain, at, np.full(1, left_s))
+    ways.add(left_s + spent_s, share, float((share * behind).sum()))
