@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from specplan.physics.tokens import FloatArray
-from specplan.serving.backlog import Steps, steps_of
+from specplan.serving.backlog import Steps, mean_step_s, steps_of
 from specplan.serving.bursts import burst_of
 from specplan.serving.crowd import Crowd, crowd_of
 from specplan.serving.law import Law, always
@@ -27,8 +27,8 @@ _NEARLY = 0.999  # of all time: prompts alone never take more
 class Balance:
     """`steps` at each of `levels` (V,), batches that ascend, 0 for an empty server, the last the
     full batch; at n = 1..most the mean round `round_s`, and `tau_s` that requests hold their places
-    for; `share` of the time that prompts take, `noise` as `crowd` has it. `late_s` is by how much
-    the first rounds of a request are longer, together, for what arrived while its prompt was read.
+    for; `share` of the time that prompts take. `late_s` and `spare_s` are as `Steps` has them.
+    `together` is the second moment over the mean of how many requests join at once.
     """
 
     levels: tuple[int, ...]
@@ -37,8 +37,9 @@ class Balance:
     tau_s: FloatArray
     share: FloatArray
     late_s: FloatArray
-    noise: FloatArray
+    spare_s: FloatArray
     crowd: Crowd
+    together: float
 
     def weights(self, by_batch: FloatArray) -> FloatArray:
         """Weights of batches (0..most, (most + 1,)) given to the levels on both sides."""
@@ -60,20 +61,20 @@ def balance(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Balan
         return _of_prompts(server, rate_per_s, dispersion)
     rough = _rough(server, rate_per_s)
     guess = _crowd(server, rate_per_s, dispersion, rough, 0 * rough)
-    levels = _levels(guess.law if guess else None, server.most)
+    levels = _levels(guess[0].law if guess else None, server.most)
     sure = []
     for level in levels:
         steps = _steps(server, rate_per_s, dispersion, level)
         if steps is None:
             return None
         sure.append(steps)
-    share, late = _shares(server, levels, sure, rough)
+    share, late_s, spare_s = _shares(server, levels, sure, rough)
+    late = server.late_s(share, late_s, spare_s)
     crowd = _crowd(server, rate_per_s, dispersion, share, late)
     if crowd is None:
         return None
     round_s, tau_s = _held(server, share, late)
-    noise = _noise(server, rate_per_s, dispersion, share, tau_s)
-    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late, noise, crowd)
+    return Balance(tuple(levels), tuple(sure), round_s, tau_s, share, late_s, spare_s, *crowd)
 
 
 def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance | None:
@@ -82,24 +83,24 @@ def _of_prompts(server: Server, rate_per_s: float, dispersion: float) -> Balance
     if steps is None:
         return None
     none, alone = np.zeros(0), Crowd(np.ones(1), 0.0, np.inf)
-    return Balance((0,), (steps,), none, none, none, none, none, alone)
+    return Balance((0,), (steps,), none, none, none, none, none, alone, 1.0)
 
 
 def full_load(server: Server, rate_per_s: float) -> float:
     """The share of a full server's time that the prompts and the rounds of this rate would take:
     1 where it saturates, infinite where prompts alone are too many.
     """
+    prompts = server.prompts(rate_per_s)
     if server.role == "prefill":
-        prompts = server.prompts(rate_per_s)
         budget = server.budget(0)
         full_s = float(server.step(0)(np.asarray([budget]))[0])
         return rate_per_s * (prompts.mean if prompts else 0.0) * full_s / budget
-    steps = _steps(server, rate_per_s, 1.0, server.most)
-    if steps is None:
-        return np.inf
-    plain = float(server.plain_s[-1])
-    decode = rate_per_s * float(server.asked[-1]) * plain / server.most
-    return decode + 1 - plain / steps.mean_s
+    plain, most = float(server.plain_s[-1]), server.most
+    decode = rate_per_s * float(server.asked[-1]) * plain / most
+    if prompts is None:
+        return decode
+    mean_s = mean_step_s(prompts, server.budget(most), server.step(most))
+    return decode + 1 - plain / mean_s if mean_s else np.inf
 
 
 def _steps(server: Server, rate_per_s: float, dispersion: float, batch: int) -> Steps | None:
@@ -107,7 +108,7 @@ def _steps(server: Server, rate_per_s: float, dispersion: float, batch: int) -> 
     step, prompts = server.step(batch), server.prompts(rate_per_s)
     if prompts is None:
         length = float(step(np.zeros(1))[0])
-        return Steps(length, 0.0, length, always(length), _joins(length))
+        return Steps(length, 0.0, 0.0, 0.0, always(length), _joins(length))
     budget = server.budget(batch)
     within_s = float(step(np.asarray([min(prompts.mean, budget)]))[0])
     prompts = replace(prompts, burst=burst_of(rate_per_s, dispersion, within_s))
@@ -140,48 +141,45 @@ def _rough(server: Server, rate_per_s: float) -> FloatArray:
 
 def _shares(
     server: Server, levels: list[int], steps: list[Steps], rough: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """The share of prompts and what the first rounds are longer by, at every batch."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The share of prompts, and what the first rounds are longer by, at every batch."""
     at = np.asarray([level for level in levels if level], np.float64)
     plain = server.plain_s[at.astype(np.int64) - 1]
     mean = np.asarray([s.mean_s for level, s in zip(levels, steps, strict=True) if level])
-    own = np.asarray([s.own_s for level, s in zip(levels, steps, strict=True) if level])
+    late = np.asarray([s.late_s for level, s in zip(levels, steps, strict=True) if level])
+    spare = np.asarray([s.spare_s for level, s in zip(levels, steps, strict=True) if level])
     share = 1 - plain / mean
     here = rough[at.astype(np.int64) - 1]
     every = np.arange(1.0, server.most + 1)
     ratio = np.interp(every, at, np.divide(share, here, out=np.ones_like(share), where=here > 0))
     whole = np.clip(rough * ratio, 0.0, _NEARLY)
-    late = np.interp(every, at, share * np.maximum(own - mean, 0.0) / (1 - share))
-    return whole, late
+    return whole, np.interp(every, at, late), np.interp(every, at, spare)
 
 
 def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean rounds, and how long requests hold their places."""
     round_s = server.plain_s / (1 - share)
     return round_s, server.asked * round_s + late
 
 
 def _crowd(
     server: Server, rate_per_s: float, dispersion: float, share: FloatArray, late: FloatArray
-) -> Crowd | None:
-    """The crowd of these shares and first rounds; None where it grows for ever."""
+) -> tuple[Crowd, float] | None:
+    """The crowd of these shares and first rounds, and the second moment over the mean of how many
+    come together; None where it grows for ever.
+
+    Who comes while prompts are read comes with them: a busy period has 1 / (1 - s) prompts on
+    average, and a second moment over the mean of (I + s^2 cv^2) / (1 - s)^2 of their number (a
+    branching process; the Borel law where prompts are alike).
+    """
     tau_s = _held(server, share, late)[1]
     if rate_per_s * tau_s[-1] >= server.most:
         return None
-    return crowd_of(rate_per_s, tau_s, _noise(server, rate_per_s, dispersion, share, tau_s))
-
-
-def _noise(
-    server: Server, rate_per_s: float, dispersion: float, share: FloatArray, tau_s: FloatArray
-) -> FloatArray:
-    """How much more than Poisson arrivals bursts and prompts move the batch, at each: an arrival
-    adds one, and its prompt keeps x = n w / (R T(n)) others from ending meanwhile.
-    """
-    count = np.arange(1.0, server.most + 1)
-    burst = burst_of(rate_per_s, dispersion, float(tau_s[0]))
-    kept = count * share / (rate_per_s * server.asked * server.plain_s)
-    comes = (2 * burst - 1) * (1 + kept) ** 2 + server.uneven * kept**2
-    found: FloatArray = 1 + (comes - 1) * server.lasting
-    return found
+    usual = rate_per_s * tau_s / np.arange(1.0, server.most + 1)
+    s = float(share[np.argmax(usual <= 1)])
+    peaked = 2 * burst_of(rate_per_s, dispersion, float(tau_s[0])) - 1
+    together = (peaked + s**2 * server.uneven) / (1 - s) ** 2
+    return crowd_of(rate_per_s, tau_s, 1 + (together - 1) * server.lasting), together
 
 
 def _levels(law: FloatArray | None, most: int) -> list[int]:

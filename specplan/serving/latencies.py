@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from specplan.physics.tokens import FloatArray
 from specplan.serving.demands import Demands
-from specplan.serving.law import Law, always, lognormals, mixture, shifted
+from specplan.serving.law import Law, always, delayed, lognormals, mixture
 
-_QUANTILES = (np.arange(24) + 0.5) / 24  # of a wait for a place
+_RARE = 1e-6  # of all requests: not followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,9 @@ def first_token(
     exponentially of mean `wait_s`.
     """
     parts, shares = list(laws), weight * (1 - waits)
-    if waits > 1e-6:
-        delays = -wait_s * np.log1p(-_QUANTILES)
-        delays *= wait_s / delays.mean()
-        parts += [shifted(laws[-1], delay) for delay in delays.tolist()]
-        shares = np.concatenate((shares, np.full(len(delays), waits / len(delays))))
+    if waits > _RARE:
+        parts.append(delayed(laws[-1], wait_s))
+        shares = np.append(shares, waits)
     law = mixture(parts, shares)
     middle = (law.at_s[1:] + law.at_s[:-1]) / 2
     variance = float(np.diff(law.share) @ (middle - law.mean) ** 2) if len(middle) else 0.0
@@ -68,11 +66,11 @@ def end_to_end(first: Law, first_variance: float, decode: Decode, demands: Deman
     return mixture([first, rest], np.asarray([alone, 1 - alone])) if alone else rest
 
 
-def gaps(laws: Sequence[Law], weight: FloatArray, chunks: float) -> tuple[Law, Law]:
+def gaps(laws: Sequence[Law], weight: FloatArray, chunks: float, mean_s: float) -> tuple[Law, Law]:
     """The laws of the gaps of tokens and of chunks: laws of steps by weight; of all tokens, a share
-    `chunks` begins one, and the others come with it.
+    `chunks` begins one, and the others come with it. `mean_s` is the mean gap of tokens.
     """
     law = mixture(list(laws), weight)
     at = np.concatenate(([0.0, 0.0], law.at_s))
     share = np.concatenate(([0.0, 1 - chunks], 1 - chunks + chunks * law.share))
-    return Law(at, share, chunks * law.mean), law
+    return Law(at, share, mean_s), replace(law, mean=mean_s / chunks)

@@ -13,6 +13,10 @@ import numpy.typing as npt
 from specplan.physics.tokens import FloatArray
 
 _REACH: Final = 6.0  # standard deviations that the normal table covers
+_GRID: Final = 2048  # places of a law that is worked out on a grid
+_LONG: Final = 12.0  # means of an exponential time that it covers
+_BINS: Final = 400
+_FAINT: Final = 1e-7  # of the largest weight: where a law ends
 _PLACES: Final = np.linspace(-_REACH, _REACH, 1201)
 _NORMAL: Final = np.asarray([0.5 * (1 + erf(place / sqrt(2))) for place in _PLACES.tolist()])
 
@@ -77,11 +81,6 @@ def lognormals(
     return Law(np.exp(at), share / share[-1], float(weight @ mean / weight.sum()))
 
 
-def shifted(law: Law, by_s: float) -> Law:
-    """The law of as much more."""
-    return Law(law.at_s + by_s, law.share, law.mean + by_s)
-
-
 def mixture(laws: Sequence[Law], weight: FloatArray) -> Law:
     """The law of a request that is of each of these with the weights (not all 0)."""
     part = weight / weight.sum()
@@ -93,3 +92,27 @@ def mixture(laws: Sequence[Law], weight: FloatArray) -> Law:
     for law, share in used:
         whole += share * np.interp(at, law.at_s, law.share, left=0.0)
     return Law(at, np.minimum(whole, 1.0), sum(share * law.mean for law, share in used))
+
+
+def delayed(law: Law, by_s: float) -> Law:
+    """The law of as much more as an exponential time of mean `by_s`, on a grid."""
+    top = float(law.at_s[-1]) + _LONG * by_s
+    grain = top / _GRID
+    middle = np.interp((np.arange(_GRID) + 0.5) * grain, law.at_s, law.share, left=0.0)
+    forgets = float(np.exp(-grain / by_s))
+    kept = (1 - forgets) * np.power(forgets, np.arange(float(_GRID)))
+    share = np.convolve(middle, kept)[:_GRID]
+    whole = np.concatenate((np.zeros(1), share / share[-1]))
+    return Law(grain * np.arange(_GRID + 1.0), whole, law.mean + by_s)
+
+
+def binned(at: FloatArray, share: FloatArray) -> Law:
+    """The law of many values, in bins."""
+    top = float(at[share > _FAINT * share.max()].max())
+    if not top:  # prompts that cost nothing, on a server that stands still
+        return always(0.0)
+    place = np.minimum((at * (_BINS / top)).astype(np.int64), _BINS - 1)
+    held = np.bincount(place, share, minlength=_BINS)
+    mean = float((at * share).sum() / share.sum())
+    edges = np.linspace(0.0, top, _BINS + 1)
+    return Law(edges, np.concatenate(([0.0], np.cumsum(held))) / held.sum(), mean)

@@ -10,7 +10,7 @@ import numpy as np
 from specplan.domain.traffic import Lengths
 from specplan.errors import Refused
 from specplan.physics.tokens import FloatArray
-from specplan.serving.backlog import Prompts, StepTime
+from specplan.serving.chain import Prompts, StepTime
 from specplan.serving.demands import Demands, Rounds, demands_of, every_rounds, pooled
 from specplan.serving.replica import Replica
 
@@ -67,6 +67,15 @@ class Server:
         width = np.diff(np.concatenate(([0.0], after)))
         return float((np.clip(left, 0, 1) ** 2 @ width) / max(float(weight @ after), 1e-12))
 
+    def late_s(self, share: FloatArray, late_s: FloatArray, spare_s: FloatArray) -> FloatArray:
+        """The mean over requests of what `waited_s` says, at each batch."""
+        found = np.zeros(len(share))
+        for k, rounds in self.rounds.items():
+            here = np.asarray([each == k for each in self.k])
+            s, late, spare = (a[here, np.newaxis] for a in (share, late_s, spare_s))
+            found[here] = waited_s(rounds.mean, s, late, spare) @ self.demands.weight
+        return found
+
     def prompts(self, rate_per_s: float) -> Prompts | None:
         """What arrives to be read at a rate."""
         return None if self.reads is None else replace(self.reads, rate_per_s=rate_per_s)
@@ -90,6 +99,18 @@ class Server:
             return plain + np.maximum(pace.prompt_s(rows, tokens, seen), 0.0)
 
         return seconds
+
+
+def waited_s(
+    rounds: FloatArray, share: FloatArray, late_s: FloatArray, spare_s: FloatArray
+) -> FloatArray:
+    """Seconds that so many rounds after a prompt are longer for what came while it was read: the
+    excess goes down by the `share` of prompts from round to round and comes to `late_s` in all, but
+    in no round to more than `spare_s`; arrays broadcast.
+    """
+    seen = 1 - np.exp(np.log(np.maximum(share, 1e-12)) * rounds)
+    found: FloatArray = np.minimum(late_s * seen, spare_s * rounds)
+    return found
 
 
 def _reads(replica: Replica, demands: Demands) -> Prompts:

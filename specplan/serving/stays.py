@@ -6,7 +6,7 @@ import numpy as np
 
 from specplan.serving.balance import Balance
 from specplan.serving.latencies import Decode
-from specplan.serving.server import Server
+from specplan.serving.server import Server, waited_s
 
 _BENDS = 0.9  # of a stay that a batch may add to itself: above, it would hold itself
 
@@ -25,14 +25,16 @@ def decode_of(server: Server, at: Balance) -> Decode:
     mean, own, stalls = (np.zeros(len(d.after)) for _ in range(3))
     jitter = np.interp(count, at.levels, [steps.variance for steps in at.steps])
     again = (1 + at.share) / (1 - at.share)  # a long step lets more prompts arrive for the next
-    before = at.late_s * (1 - at.share) / (np.maximum(at.share, 1e-9) * at.round_s)
+    first_s = np.minimum(at.late_s * (1 - at.share), at.spare_s)
+    before = first_s / (np.maximum(at.share, 1e-9) * at.round_s)
     ks = np.asarray(server.k)
     for k, rounds in server.rounds.items():
         here = (ks == k) * made
         if not here.any():
             continue
-        share, late = float(here @ at.share / here.sum()), float(here @ at.late_s)
-        mean += rounds.mean * float(here @ at.round_s) + late * (1 - share**rounds.mean)
+        share, late, spare = (here @ a / here.sum() for a in (at.share, at.late_s, at.spare_s))
+        mean += rounds.mean * float(here @ at.round_s)
+        mean += here.sum() * waited_s(rounds.mean, share, late, spare)
         own += rounds.variance * float(here @ at.round_s**2)
         stalls += rounds.mean * float(here @ (jitter * again))
         stalls += np.minimum(rounds.mean, 1) * float(here @ (jitter * again * before))

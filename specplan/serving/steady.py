@@ -17,7 +17,7 @@ from specplan.errors import Refused, UsageError
 from specplan.physics.tokens import FloatArray
 from specplan.serving.balance import Balance, balance, full_load
 from specplan.serving.crowd import fixed_points
-from specplan.serving.latencies import end_to_end, first_token, gaps, per_token
+from specplan.serving.latencies import Decode, end_to_end, first_token, gaps, per_token
 from specplan.serving.law import Law, always
 from specplan.serving.replica import Replica
 from specplan.serving.server import Role, Server, server_of
@@ -104,7 +104,7 @@ def at_rate(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Stead
             f"{rate_per_s:g} requests a second are more than the server finishes",
             hint="ask for a lower rate or for more replicas",
         )
-    return _told(server, rate_per_s, dispersion, found)
+    return _told(server, rate_per_s, found)
 
 
 def saturation(replica: Replica, lengths: Lengths, role: Role = "both") -> float:
@@ -128,30 +128,21 @@ def largest_rate(
     return _searched(server, slo, dispersion, highest(server))
 
 
-def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> Steady:
+def _told(server: Server, rate_per_s: float, at: Balance) -> Steady:
     d, room = server.demands, server.replica.room
     law, most = at.crowd.law, server.most
-    wait_s = (max(dispersion, 1.0) + server.spread) / (2 * at.crowd.spare_per_s)
+    wait_s = (at.together + server.spread) / (2 * at.crowd.spare_per_s)
     firsts = [steps.first for steps in at.steps]
     first, first_variance = first_token(firsts, at.weights(law), at.crowd.waits, wait_s)
     mean_wait = at.crowd.waits * wait_s
     held = rate_per_s * (first.mean - mean_wait) * d.prompt_bytes
     decode = decode_of(server, at)
-    rounds = np.arange(most + 1.0) * law
-    rounds[1:] /= at.round_s
-    tokens = float(d.weight @ d.after)
-    asked = float(law[1:] @ (np.arange(1.0, most + 1) * server.asked / at.tau_s)) / rate_per_s
-    if most:
-        itl, chunk = gaps(
-            [steps.length for steps in at.steps], at.weights(rounds), min(asked / tokens, 1.0)
-        )
-    else:
-        itl = chunk = always(0.0)
+    itl, chunk = _gaps(server, at, decode) if most else (always(0.0), always(0.0))
     plain = float(server.plain_s[-1]) if most else 0.0
     return Steady(
         rate_per_s=rate_per_s,
         stable=True,
-        fixed_points=fixed_points(rate_per_s, at.tau_s, at.noise) if most else (0.0,),
+        fixed_points=fixed_points(rate_per_s, at.tau_s, law) if most else (0.0,),
         batch_mean=at.crowd.mean,
         batch_most=most,
         batch_law=law,
@@ -168,6 +159,18 @@ def _told(server: Server, rate_per_s: float, dispersion: float, at: Balance) -> 
         itl_chunk=chunk,
         e2e=end_to_end(first, first_variance, decode, d) if most else first,
     )
+
+
+def _gaps(server: Server, at: Balance, decode: Decode) -> tuple[Law, Law]:
+    """The gaps of tokens and of chunks: steps count by the sequences in them."""
+    d, count = server.demands, np.arange(1.0, server.most + 1)
+    running = at.crowd.law[1:] * count
+    rounds = np.concatenate(([0.0], running / at.round_s))
+    asked = float(running @ (server.asked / at.tau_s) / (running @ (1 / at.tau_s)))
+    tokens = float(d.weight @ d.after)
+    laws = [steps.length for steps in at.steps]
+    mean_s = float(d.weight @ decode.mean_s) / tokens
+    return gaps(laws, at.weights(rounds), min(asked / tokens, 1.0), mean_s)
 
 
 def _k_shares(server: Server, law: FloatArray) -> dict[int, float]:
@@ -199,7 +202,7 @@ def _searched(server: Server, slo: Slo, dispersion: float, top: float) -> Larges
         found = balance(server, rate_per_s, dispersion)
         if found is None:
             return server.full
-        told = _told(server, rate_per_s, dispersion, found)
+        told = _told(server, rate_per_s, found)
         return next((str(limit) for limit in slo.limits if not told.meets(limit)), "")
 
     if not slo.limits:
