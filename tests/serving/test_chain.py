@@ -55,10 +55,10 @@ def test_steps_and_first_tokens_are_those_of_a_simulation(rate, burst, budget):
     ours = steps_of(prompts, float(budget), step_s, alone=False)
     assert ours.mean_s == pytest.approx(float(lengths.mean()), rel=0.03)
     assert ours.variance == pytest.approx(float(lengths.var()), rel=0.15)
-    assert ours.first.mean == pytest.approx(float(firsts.mean()), rel=0.04)
+    assert ours.first.mean == pytest.approx(float(firsts.mean()), rel=0.06)
     for p in (50, 95, 99):
         theirs = float(np.percentile(firsts, p))
-        assert ours.first.percentile(p) == pytest.approx(theirs, rel=0.08)
+        assert ours.first.percentile(p) == pytest.approx(theirs, rel=0.1)
 
 
 @given(st.floats(0.1, 60), st.floats(1, 6), st.sampled_from([512.0, 2048.0, 8192.0]))

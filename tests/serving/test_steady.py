@@ -281,3 +281,22 @@ def test_a_limit_that_no_traffic_keeps_has_no_rate():
     found = largest_rate(replica(), MIXED, Slo(limits=(Limit("tpot", 50, 1e-4),)))
     assert found.rate_per_s == 0
     assert found.bound_by == "tpot_p50"
+
+
+def test_what_nobody_would_serve_has_an_answer_or_a_refusal():
+    """Prompts of one token and of a hundred thousand, all in a cache, one output token, little
+    traffic and nearly too much: no figure that is none.
+    """
+    for isl, osl, hit in ((1, 1, 0), (1e5, 1, 0), (435, 3, 434), (14, 341, 14), (5e4, 700, 0)):
+        lengths = Lengths(isl=[isl, 20.0], osl=[osl, 9.0], hit=[hit, 0.0], weight=[0.9, 0.1])
+        for role in ("both", "prefill", "decode"):
+            most = saturation(replica(), lengths, role)
+            for load, dispersion in ((1e-6, 1.0), (0.9, 1.0), (0.9, 30.0)):
+                found = steady(replica(), lengths, load * most, dispersion, role)
+                for law in (found.ttft, found.tpot, found.itl, found.itl_chunk, found.e2e):
+                    told = [law.mean, *(law.percentile(p) for p in (0, 50, 95, 99, 100))]
+                    assert np.isfinite(told).all()
+                    assert min(told) >= 0
+                    assert told[1:] == sorted(told[1:])
+                assert found.batch_mean <= found.batch_most
+                assert 0 <= found.kv_share <= 1
