@@ -76,6 +76,12 @@ def packaged(kind: str) -> Traversable:
     raise InputError(f"specplan's own {kind} folder is missing", hint="reinstall specplan")
 
 
+def recordings() -> dict[str, Path]:
+    """The recorded traffics that ship with specplan, by name."""
+    folder = Path(str(packaged("traffic")))
+    return {file.stem: file for file in sorted(folder.glob("*.csv"))}
+
+
 def user_folders(extra: Sequence[str] = ()) -> list[Folder]:
     """The user's folders, later ones winning. A folder named by hand must exist."""
     found = [

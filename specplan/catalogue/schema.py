@@ -26,7 +26,7 @@ from specplan.domain.engine import Engine
 from specplan.domain.hardware import Hardware
 from specplan.domain.measurement import HeldOut, Measurement
 from specplan.domain.model import Model
-from specplan.domain.plan import AcceptanceText, Plan
+from specplan.domain.plan import Plan, SpokenText
 from specplan.errors import InputError, SpecplanError, Where, did_you_mean, placed
 from specplan.units import Unit, likely_slip, parse_quantity, people
 from specplan.visible import visible
@@ -45,7 +45,7 @@ SCHEMAS: dict[str, type[Strict]] = {
 """What `specplan schema` prints the schema of; of measurements, that of a row as an object."""
 
 WHOLE = r"^(?:0|[1-9]\d{0,8})$"
-_USUAL = {"s": 1e-3, "B": float(2**30)}  # what a bare number most likely means
+_USUAL = {"s": 1e-3, "B": float(2**30), "1/s": 1.0}  # what a bare number most likely means
 
 
 def adapter(cls: type[T]) -> TypeAdapter[T]:
@@ -167,7 +167,7 @@ class _Reading:
     def _scalar(
         self, data: object, base: object, marks: tuple[object, ...], path: KeyPath
     ) -> object:
-        spoken = next((mark for mark in marks if isinstance(mark, AcceptanceText)), None)
+        spoken = next((mark for mark in marks if isinstance(mark, SpokenText)), None)
         if spoken and isinstance(data, dict | list):
             with placed(self.document.where(path)):
                 return spoken.said(data)

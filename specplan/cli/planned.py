@@ -6,10 +6,10 @@ Cards named by path are looked for from the plan's folder, and never outside wha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from specplan.catalogue.store import is_path
 from specplan.cli import grammar
@@ -93,6 +93,29 @@ def _beside_plan(given: Given, folder: Path) -> Given:
         named += [(beside(folder, n, where) if is_path(n) else n, where) for n in names]
     texts, places = zip(*named, strict=True)
     return replace(given, texts=texts, places=places)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """One value that somebody gave, who, and where; `folder` is where a plan's files lie."""
+
+    value: Any
+    origin: str
+    where: Where
+    folder: Path | None = None
+
+
+def planned_traffic(plan: PlanRead | None) -> dict[str, Spoken]:
+    """What a plan says of its traffic, by key, each with its place in the file."""
+    traffic = plan.plan.traffic if plan else None
+    if plan is None or traffic is None:
+        return {}
+    pairs = ((field.name, getattr(traffic, field.name)) for field in fields(traffic))
+    return {
+        key: Spoken(value, plan.document.name, plan.document.where(("traffic", key)), plan.folder)
+        for key, value in pairs
+        if value is not None
+    }
 
 
 def mixes(plan: PlanRead | None) -> tuple[MixPart, ...]:

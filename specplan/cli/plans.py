@@ -15,7 +15,10 @@ from specplan.cli.options import What
 from specplan.cli.planned import PlanRead
 from specplan.cli.scenario import load
 from specplan.domain.acceptance import Alpha
-from specplan.domain.plan import MixPart, Plan, Workload
+from specplan.domain.lengths import is_law, law_of
+from specplan.domain.plan import Incoming, MixPart, Plan, Workload
+from specplan.domain.slo_text import slo_of
+from specplan.domain.windows import window_of
 from specplan.errors import InputError, SpecplanError, UsageError, placed
 from specplan.visible import visible
 
@@ -61,6 +64,8 @@ def plan_in(document: Document, folder: Path) -> PlanRead:
     if plan.workload:
         _once(plan.workload, document)
         _each_part(plan.workload.mix or (), document)
+    if plan.traffic:
+        _each_of_traffic(plan.traffic, document)
     return PlanRead(plan, document, folder)
 
 
@@ -88,3 +93,12 @@ def _each_part(mix: Sequence[MixPart], document: Document) -> None:
                     error.expected = error.expected.replace(grammar.MIX_FORM, "")
                     error.hint = error.hint.replace(grammar.MIX_FORM, "")
                     raise
+
+
+def _each_of_traffic(traffic: Incoming, document: Document) -> None:
+    """Refuses what a plan says of traffic where it stands; files are read when they are needed."""
+    for key, read in (("slo", slo_of), ("window", window_of), ("isl", law_of), ("osl", law_of)):
+        text = getattr(traffic, key)
+        with placed(document.where(("traffic", key))):
+            if text is not None and (key in {"slo", "window"} or is_law(text)):
+                read(text)

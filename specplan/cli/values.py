@@ -70,6 +70,25 @@ def quantity(option: str, unit: str, low: float, high: float) -> Callable[[objec
     return read
 
 
+def per_second(option: str) -> Callable[[object], float]:
+    """Reads a rate, which has a unit: 50/s; 50 a minute is another one."""
+
+    def read(text: object) -> float:
+        from specplan.units import parse_quantity
+
+        written = str(text).strip()
+        with placed(Where(option)):
+            value = parse_quantity(written, "1/s")
+            if written[-1:] != "s":
+                what = f"'{visible(written, 60)}' has no unit"
+                raise UsageError(what, hint=f"write {visible(written, 60)}/s")
+            if value <= 0:
+                raise UsageError(f"'{visible(written, 60)}' is not above 0")
+        return value
+
+    return read
+
+
 def duration(option: str) -> Callable[[object], float]:
     """Reads a time, which has a unit: 8.8ms is as likely as 8.8 s."""
 

@@ -13,6 +13,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from specplan.domain.acceptance_text import acceptance_text
 from specplan.domain.card import NEEDS_UNIT, Strict, Text
+from specplan.errors import InputError
 from specplan.units import Unit
 
 
@@ -26,8 +27,8 @@ class AxisText:
         return {"anyOf": [{"type": "number"}, handler(core_schema)]}
 
 
-class AcceptanceText(AxisText):
-    """Marks text that may be written as a number or a mapping: a model of acceptance."""
+class SpokenText(AxisText):
+    """Marks text that may be written as a mapping too."""
 
     __slots__ = ()
 
@@ -38,11 +39,38 @@ class AcceptanceText(AxisText):
 
     def said(self, value: object) -> str:
         """The text of a mapping or a list."""
+        raise NotImplementedError
+
+
+class AcceptanceText(SpokenText):
+    """Marks text that may be written as a number or a mapping: a model of acceptance."""
+
+    __slots__ = ()
+
+    def said(self, value: object) -> str:
+        """The text of a mapping or a list."""
         return acceptance_text(value)
+
+
+class PairsText(SpokenText):
+    """Marks text such as `ttft_p99=2s,tpot_p95=30ms` that may be written as a mapping."""
+
+    __slots__ = ()
+
+    def said(self, value: object) -> str:
+        """The pairs of a mapping, in its order."""
+        simple = isinstance(value, dict) and all(
+            isinstance(each, str | int | float) and not isinstance(each, bool)
+            for each in value.values()
+        )
+        if not simple or not isinstance(value, dict):
+            raise InputError("is no mapping of names to values", expected="text, or {name: value}")
+        return ",".join(f"{key}={each}" for key, each in value.items())
 
 
 AcceptanceItem = Annotated[str, MinLen(1), MaxLen(2000), AcceptanceText()]
 AxisItem = Annotated[str, MinLen(1), MaxLen(200), AxisText()]
+PairsItem = Annotated[str, MinLen(1), MaxLen(600), PairsText()]
 Axis = Annotated[tuple[AxisItem, ...], MinLen(1), MaxLen(1000)]
 
 
@@ -70,6 +98,28 @@ class Workload(Strict):
     acceptance: AcceptanceItem | None = None
     alpha: Axis | None = None
     mix: Annotated[tuple[MixPart, ...], MinLen(1), MaxLen(100)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming(Strict):
+    """What comes in and what is promised: a rate and lengths, or a trace. `isl`, `osl` and
+    `lengths` are laws or files; files are looked for from the plan's folder.
+    """
+
+    rate: Annotated[float, Unit("1/s"), NEEDS_UNIT, Ge(1e-6), Le(1e6)] | None = None
+    isl: AxisItem | None = None
+    osl: AxisItem | None = None
+    lengths: Text | None = None
+    trace: Text | None = None
+    columns: PairsItem | None = None
+    window: Text | None = None
+    scale: Annotated[float, Ge(1e-3), Le(1e3)] | None = None
+    thin: Annotated[float, Ge(1e-6), Le(1)] | None = None
+    repeat: Annotated[int, Ge(1), Le(10_000)] | None = None
+    prefix_hit: Annotated[float, Ge(0), Le(1)] | None = None
+    cv: Annotated[float, Ge(0), Le(100)] | None = None
+    slo: PairsItem | None = None
+    usd_per_gpu_hour: Annotated[float, Ge(0), Le(1e4)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,4 +176,5 @@ class Plan(Strict):
     kv_dtype: Axis | None = None
     k: Axis | None = None
     workload: Workload | None = None
+    traffic: Incoming | None = None
     expect: Annotated[tuple[Expect, ...], MinLen(1), MaxLen(1000)] | None = None

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Recorded requests in order of arrival: seconds since the first one, prompt tokens, output
-    tokens, and of the prompt those that a prefix cache of any size would have held. All sequences
-    are equally long; `hit` is empty where the format has no prefixes.
+    """Recorded requests in order of arrival: seconds since the first one (of a window that was cut
+    out, since its beginning), prompt tokens, output tokens, and of the prompt those that a prefix
+    cache of any size would have held. All sequences are equally long; `hit` is empty where the
+    format has no prefixes, and `arrival_s` where it has lengths alone.
 
-    `dropped` says what was left out of the file, in sentences.
+    `covers_s` is how long was recorded, where that is more than up to the last arrival (0 where
+    nobody says). `dropped` says what was left out of the file, in sentences.
     """
 
     arrival_s: Sequence[float]
@@ -26,9 +28,15 @@ class Trace:
     form: str = ""
     source: str = ""
     dropped: tuple[str, ...] = ()
+    covers_s: float = 0.0
 
     def __len__(self) -> int:
         return len(self.isl)
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the first arrival to the last, or what was recorded if that is longer."""
+        return max(self.arrival_s[-1] if len(self.arrival_s) else 0.0, self.covers_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ PUBLIC = {
     "sweep",
 }
 CARD = "hardware/h100-sxm.yaml"
-FOLDERS = ("hardware", "models", "engines", "curves", "measurements", "schemas")
+FOLDERS = ("hardware", "models", "engines", "curves", "measurements", "schemas", "traffic")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
