@@ -17,7 +17,8 @@ import numpy.typing as npt
 from specplan.domain.traffic import Trace
 from specplan.serving.clock import Clock
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import TOLD, Entry, Gating, whole
+from specplan.serving.entries import Entry, Gating, whole
+from specplan.serving.event_loop import TOLD
 from specplan.serving.replica import Replica
 
 

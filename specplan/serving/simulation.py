@@ -14,7 +14,8 @@ from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Trace
 from specplan.physics.tokens import FloatArray
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Gating, Server
+from specplan.serving.entries import Gating
+from specplan.serving.event_loop import Server
 from specplan.serving.lock_step import Static, StaticServer
 from specplan.serving.record import FINEST_S, FOLDED, RESOLUTION, Record, Timeline
 from specplan.serving.replica import Replica

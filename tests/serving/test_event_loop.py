@@ -18,7 +18,8 @@ from specplan.domain.acceptance import Alpha
 from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.domain.traffic import Trace
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Entry, Gating, Server
+from specplan.serving.entries import Entry, Gating
+from specplan.serving.event_loop import Server
 from specplan.serving.policy import Policy
 from specplan.serving.replica import Replica
 

@@ -12,7 +12,7 @@ from specplan.domain.traffic import Trace
 from specplan.physics.survival import survival
 from specplan.physics.tokens import lockstep_tokens
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Entry, Gating
+from specplan.serving.entries import Entry, Gating
 from specplan.serving.lock_step import Static, StaticServer
 
 

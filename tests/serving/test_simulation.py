@@ -15,7 +15,7 @@ from serving.step_by_step import Steps
 from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths, Trace
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Gating
+from specplan.serving.entries import Gating
 from specplan.serving.incoming import steady
 from specplan.serving.outcome import Outcomes, outcome_of
 from specplan.serving.record import Record
