@@ -81,22 +81,28 @@ class Server:
         self._context = self._offset = 0
         self._bytes = self._prompt_bytes = 0.0
         self._range = 0
+        self._gated = len(self.policy.k) > 1 or self.gating.by == "queue"
         self._changed, self._blocked, self._over = -float("inf"), False, 0
         self._wanted_at = float("inf")
         self.k = self.policy.k[0]
 
     def run(self, told: Callable[[int], None]) -> None:
         """Until every request is done; `told` of requests as they come."""
-        while self._running or self._prompts or self._waiting or self._next < len(self.isl):
-            self._arrive(told)
-            if not (self._running or self._prompts or self._waiting):
-                if self._next < len(self.isl):
-                    self._now = max(self.arrival[self._next], self._now)
+        arrival, total = self.arrival, len(self.arrival)
+        waiting, prompts = self._waiting, self._prompts
+        while self._running or prompts or waiting or self._next < total:
+            if self._next < total and arrival[self._next] <= self._now:
+                self._arrive(told)
+            if not (self._running or prompts or waiting):
+                if self._next < total:
+                    self._now = max(arrival[self._next], self._now)
                 continue
-            self._make_room()
-            if self._running:
+            self._blocked = self._bytes + self._prompt_bytes > self.pool
+            if self._blocked:
+                self._make_room()
+            if self._gated and self._running:
                 self._gate()
-            prompt, attended = self._chunks()
+            prompt, attended = self._chunks() if prompts or waiting else (0, 0.0)
             self._go_on(prompt, attended)
 
     @property
@@ -125,9 +131,7 @@ class Server:
         """Takes back the blocks of those that came last, until the others can go on; their tokens
         are a prompt then, at the head of the queue.
         """
-        self._blocked = False
         while self._bytes + self._prompt_bytes > self.pool:
-            self._blocked = True
             self.preempted += 1
             if self._prompts:
                 rid = self._prompts.pop()[0]
@@ -165,10 +169,7 @@ class Server:
 
     def _gate(self) -> None:
         """The k of the next rounds."""
-        policy, gating = self.policy, self.gating
-        if len(policy.k) == 1 and gating.by == "batch":
-            return
-        wanted = self._wanted()
+        wanted, gating = self._wanted(), self.gating
         self._wanted_at = float("inf")
         if wanted == self.k:
             return
@@ -236,7 +237,9 @@ class Server:
         after = min(self._bytes + self._prompt_bytes, self.pool)  # what is over is never given
         if rounds and time_s > rounds * self.gap_s:
             self._over += rounds
-        tokens = self._context - context - self._finish()
+        tokens = self._context - context
+        if self._ends and self._ends[0][0] == self._round:
+            tokens -= self._finish()
         first = self._firsts() if prompt else 0
         self.log(
             Entry(
