@@ -104,6 +104,7 @@ class Server:
                 self._gate()
             prompt, attended = self._chunks() if prompts or waiting else (0, 0.0)
             self._go_on(prompt, attended)
+        told(total % TOLD)
 
     @property
     def held_bytes(self) -> float:

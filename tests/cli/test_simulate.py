@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import foreign
 import pytest
-from typed import answered, one_line
+from typed import ANSI, answered, one_line, terminal
 
 import specplan
 from specplan.cli import simulate as command
+from specplan.cli.run import run
 
 WHAT = "simulate -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7"
 RATE = "--rate 8/s --isl 800 --osl exponential:100 --requests 300"
@@ -171,6 +173,23 @@ def test_ctrl_c_shows_what_was_done_and_exits_with_130(capsys, monkeypatch):
     assert said.code == 130
     words = ("-k", "3", "--requests", "100000")  # it is still warming up
     assert answered(capsys, (*BASE, *words)) == (130, "", "")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_many_requests_are_counted_on_a_terminal(monkeypatch, workers):
+    monkeypatch.setattr(command, "LONG_REQUESTS", 600)
+    words = [*BASE, "-k", "3", "--replications", "2", "--workers", workers]
+
+    def shown_of(more: list[str]) -> str:
+        with terminal() as (screen, shown):
+            monkeypatch.setattr(sys, "stderr", screen)
+            assert run([*words, *more]) == 0
+            monkeypatch.undo()
+            monkeypatch.setattr(command, "LONG_REQUESTS", 600)
+        return ANSI.sub("", shown[0])
+
+    assert "600/600" in shown_of([])
+    assert shown_of(["-q"]) == ""
 
 
 def test_in_python():
