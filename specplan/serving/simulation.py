@@ -87,10 +87,10 @@ class Run:
 
     `itl` is of tokens: those of one round reach the reader together, all but the first after no
     time; `itl_chunk` is of rounds. `batch_law` and `batch_rounds` are shares of time and of rounds
-    by sequences that decode (0.. and 1.. up to the most that may run), `k_shares` of the time of
-    rounds and `k_rounds` of rounds. `interrupted` runs were stopped, and have what was done by
-    then. `made` tokens in all are those that were asked for by requests that are done, and
-    `held_bytes` is what was still held in the end.
+    by sequences that decode (0.. up to the most that may run), `k_shares` of the time of rounds and
+    `k_rounds` of rounds. `left` waited when the last request came. `interrupted` runs were stopped,
+    and have what was done by then; otherwise `made` tokens are those `asked` for by requests that
+    are done, and `held_bytes`, what is held in the end, is 0.
     """
 
     from_s: float
@@ -190,7 +190,7 @@ def run_of(
         np.asarray(values, np.float64) for values in (server.first_s, server.done_s, server.arrival)
     )
     osl = np.asarray(server.osl, np.int64)
-    to_s = min(record.to_s, record.end_s)
+    to_s, last_s = min(record.to_s, record.end_s), min(record.span_s, record.end_s)
     finished = ~np.isnan(done)
     counted = finished & (came >= record.from_s)
     window_s = max(to_s - record.from_s, 1e-9)
@@ -213,7 +213,7 @@ def run_of(
         refused=len(server.refused),
         preempted=server.preempted,
         unfinished=len(osl) - int(finished.sum()) - len(server.refused),
-        left=int(((came <= to_s) & ~(first <= to_s)).sum()) - len(server.refused),
+        left=int(((came <= last_s) & ~(first <= last_s)).sum()) - len(server.refused),
         interrupted=interrupted,
         made=record.made,
         asked=int(osl[finished].sum()),

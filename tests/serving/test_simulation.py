@@ -163,6 +163,13 @@ def test_what_comes_while_the_server_warms_up_is_served_and_not_counted():
     assert run.requests_per_s == pytest.approx(10.0, rel=0.1)
 
 
+def test_who_still_waits_when_the_last_one_comes():
+    crowd = Trace(arrival_s=[0.01 * n for n in range(100)], isl=[10] * 100, osl=[101] * 100)
+    run = simulate(server(round_s=STEP_S), crowd, warm_up=0.0)
+    assert run.left == sum(t > 0.99 for t in np.arange(100) * 0.1)
+    assert simulate(server(sequences=99), crowd, warm_up=0.0).left == 1  # the last one itself
+
+
 def test_ctrl_c_keeps_what_was_done():
     calls = []
 
