@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -35,7 +35,7 @@ class Server:
     """One replica and the requests that come to it: `run` goes through all of them.
 
     `first_s` and `done_s` are when each request had its first and its last token, NaN before;
-    `over` how many of its gaps were longer than `gap_s`.
+    `over` how many of its gaps were longer, for each of the times `gaps_s`.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class Server:
         streams: Streams,
         log: Callable[[Entry], None],
         gating: Gating,
-        gap_s: float,
+        gaps_s: Sequence[float] = (),
     ) -> None:
         room, policy = replica.room, replica.policy
         self.clock = Clock(replica.pace, policy)
         self.policy, self.gating, self.streams, self.log = policy, gating, streams, log
-        self.gap_s = gap_s
+        self.gaps_s = gaps_s
         self.pool, self.ahead, self.block = room.pool_bytes, room.ahead, room.block
         self.step_tokens = room.step_tokens
         widest = max(self.clock.width[k] for k in policy.lengths)
@@ -68,7 +68,7 @@ class Server:
         nan = float("nan")
         requests = len(self.isl)
         self.first_s, self.done_s = [nan] * requests, [nan] * requests
-        self.over = [0] * requests
+        self.over = [[0] * requests for _ in self.gaps_s]
         self.gaps: list[tuple[float, float]] = []
         self.refused: list[int] = []
         self.preempted = 0
@@ -82,7 +82,8 @@ class Server:
         self._bytes = self._prompt_bytes = 0.0
         self._range = 0
         self._gated = len(self.policy.k) > 1 or self.gating.by == "queue"
-        self._changed, self._blocked, self._over = -float("inf"), False, 0
+        self._changed, self._blocked = -float("inf"), False
+        self._over = [0] * len(self.gaps_s)
         self._wanted_at = float("inf")
         self.k = self.policy.k[0]
 
@@ -142,7 +143,7 @@ class Server:
                 context = self._drop(rid)
                 self._made[rid] = context - self.isl[rid]
                 self._last[rid] = self._now
-                self.over[rid] += self._over
+                self._since(rid, 1)
                 self._ends = [end for end in self._ends if end[1] != rid]
                 heapify(self._ends)
             self._waiting.appendleft(rid)
@@ -236,8 +237,8 @@ class Server:
         self._now += time_s
         self._round += rounds
         after = min(self._bytes + self._prompt_bytes, self.pool)  # what is over is never given
-        if rounds and time_s > rounds * self.gap_s:
-            self._over += rounds
+        for i, gap_s in enumerate(self.gaps_s):
+            self._over[i] += rounds if time_s > rounds * gap_s else 0
         tokens = self._context - context
         if self._ends and self._ends[0][0] == self._round:
             tokens -= self._finish()
@@ -304,7 +305,7 @@ class Server:
             rid = heappop(ends)[1]
             spare += self._drop(rid) - self.isl[rid] - self.osl[rid]
             self.done_s[rid] = self._now
-            self.over[rid] += self._over
+            self._since(rid, 1)
         return spare
 
     def _firsts(self) -> int:
@@ -317,16 +318,22 @@ class Server:
             if self._made[rid]:
                 gap_s = self._now - self._last[rid]
                 self.gaps.append((self._now, gap_s))
-                self.over[rid] += gap_s > self.gap_s
+                for over, limit_s in zip(self.over, self.gaps_s, strict=True):
+                    over[rid] += gap_s > limit_s
             else:
                 self.first_s[rid] = self._now
             self._made[rid] += 1
             if self._made[rid] == self.osl[rid]:
                 self.done_s[rid] = self._now
             else:
-                self.over[rid] -= self._over
+                self._since(rid, -1)
                 self._join(rid)
         return count
+
+    def _since(self, rid: int, sign: int) -> None:
+        """Counts the long gaps of a sequence: up to its end, less those up to its beginning."""
+        for over, count in zip(self.over, self._over, strict=True):
+            over[rid] += sign * count
 
 
 def _chunk(one: list[int], tokens: int, seen: float, budget: int) -> tuple[int, float, int]:

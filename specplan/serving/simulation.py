@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,14 +159,13 @@ def simulate(
         from_s=warm_up * span_s,
         to_s=span_s if warm_up else float("inf"),
     )
-    itl = [limit for limit in slo.limits if limit.metric == "itl"]
-    gap_s = itl[0].limit_s if itl else float("inf")
+    gaps_s = [limit.limit_s for limit in slo.limits if limit.metric == "itl"]
     streams = Streams(replica.acceptance, seeds)
     log = record.entries.append
     server = (
-        StaticServer(replica, arrivals, streams, log, gating, gap_s, static)
+        StaticServer(replica, arrivals, streams, log, gating, static, gaps_s)
         if static
-        else Server(replica, arrivals, streams, log, gating, gap_s)
+        else Server(replica, arrivals, streams, log, gating, gaps_s)
     )
 
     def heard(done: int) -> None:
@@ -186,9 +185,7 @@ def run_of(
     server: Server | StaticServer, record: Record, slo: Slo, *, interrupted: bool = False
 ) -> Run:
     """The measures of what a server did."""
-    first, done, came = (
-        np.asarray(values, np.float64) for values in (server.first_s, server.done_s, server.arrival)
-    )
+    first, done, came = _times(server)
     osl = np.asarray(server.osl, np.int64)
     to_s, last_s = min(record.to_s, record.end_s), min(record.span_s, record.end_s)
     finished = ~np.isnan(done)
@@ -196,9 +193,9 @@ def run_of(
     window_s = max(to_s - record.from_s, 1e-9)
     ttft, e2e = (first - came)[counted], (done - came)[counted]
     further = np.maximum(osl - 1, 1)[counted]
-    tpot = ((done - first)[counted] / further)[osl[counted] > 1]
-    over = np.asarray(server.over, np.float64)[counted] / further
-    good = _good(slo, ttft, (done - first)[counted] / further, e2e, over)
+    tpot = (done - first)[counted] / further
+    over = [np.asarray(of, np.float64)[counted] / further for of in server.over]
+    good = _good(slo, {"ttft": ttft, "tpot": tpot, "e2e": e2e}, over)
     resumed = np.asarray([gap for at, gap in server.gaps if record.from_s <= at < record.to_s])
     record.count(resumed, np.ones(len(resumed)))
     chunks, tokens = float(record.gaps.sum()), record.tokens + len(resumed)
@@ -220,7 +217,7 @@ def run_of(
         held_bytes=server.held_bytes,
         steps=record.steps,
         ttft=Sample(np.sort(ttft)),
-        tpot=Sample(np.sort(tpot)),
+        tpot=Sample(np.sort(tpot[osl[counted] > 1])),
         e2e=Sample(np.sort(e2e)),
         itl=Gaps(record.gaps, tokens - chunks, record.gap_s / max(tokens, 1)),
         itl_chunk=Gaps(record.gaps, 0.0, record.gap_s / max(chunks, 1)),
@@ -242,19 +239,22 @@ def run_of(
     )
 
 
-def _good(
-    slo: Slo, ttft: FloatArray, tpot: FloatArray, e2e: FloatArray, over: FloatArray
-) -> FloatArray | None:
+def _times(server: Server | StaticServer) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """When each request had its first and its last token, NaN before, and when it came."""
+    first, done = np.asarray(server.first_s, np.float64), np.asarray(server.done_s, np.float64)
+    return first, done, np.asarray(server.arrival, np.float64)
+
+
+def _good(slo: Slo, of: Mapping[str, FloatArray], over: Sequence[FloatArray]) -> FloatArray | None:
     """Which requests (n,) meet all limits; None without any. A limit on gaps is met by a request of
-    which no more gaps exceed it than its percentile leaves.
+    which no more gaps exceed it, `over` of all, than its percentile leaves.
     """
     if not slo.limits:
         return None
-    met = np.ones(len(ttft), np.bool_)
-    of = {"ttft": ttft, "tpot": tpot, "e2e": e2e}
+    met, gaps = np.ones(len(of["ttft"]), np.bool_), iter(over)
     for limit in slo.limits:
         if limit.metric == "itl":
-            met &= over <= 1 - limit.percentile / 100 + 1e-12
+            met &= next(gaps) <= 1 - limit.percentile / 100 + 1e-12
         else:
             met &= of[limit.metric] <= limit.limit_s
     return met.astype(np.float64)

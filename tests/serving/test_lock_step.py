@@ -19,7 +19,7 @@ from specplan.serving.lock_step import Static, StaticServer
 def served(one, trace, static, gating=None):
     log: list[Entry] = []
     streams = Streams(one.acceptance, np.random.SeedSequence(3))
-    found = StaticServer(one, trace, streams, log.append, gating or Gating(), 1.0, static)
+    found = StaticServer(one, trace, streams, log.append, gating or Gating(), static)
     found.run(lambda _: None)
     return found, log
 
