@@ -86,7 +86,7 @@ def _held(found: Outcomes, slo: Slo) -> Iterator[Held]:
             reached_s=_known(reached.value),
             ci95_s=_known(reached.half),
             share=_known(share.value),
-            met=not math.isnan(reached.value) and reached.value <= limit.limit_s,
+            met=math.isnan(reached.value) or reached.value <= limit.limit_s,
             unsure=reached.half is not None and abs(reached.value - limit.limit_s) <= reached.half,
         )
 

@@ -219,8 +219,8 @@ def run_of(
         ttft=Sample(np.sort(ttft)),
         tpot=Sample(np.sort(tpot[osl[counted] > 1])),
         e2e=Sample(np.sort(e2e)),
-        itl=Gaps(record.gaps, tokens - chunks, record.gap_s / max(tokens, 1)),
-        itl_chunk=Gaps(record.gaps, 0.0, record.gap_s / max(chunks, 1)),
+        itl=Gaps(record.gaps, tokens - chunks, _mean(record.gap_s, tokens)),
+        itl_chunk=Gaps(record.gaps, 0.0, _mean(record.gap_s, chunks)),
         good=None if good is None else float(good.mean()) if len(good) else float("nan"),
         requests_per_s=float(((done > record.from_s) & (done <= to_s)).sum()) / window_s,
         tokens_per_s=(record.tokens + record.first) / window_s,
@@ -232,7 +232,7 @@ def run_of(
         utilisation=min(record.busy_s / window_s, 1.0),
         k_shares={k: s / decode_s for k, s in sorted(record.k_s.items())},
         k_rounds={k: n / record.rounds for k, n in sorted(record.k_rounds.items())},
-        tokens_per_round=record.tokens / max(chunks - len(resumed), 1),
+        tokens_per_round=_mean(record.tokens, chunks - len(resumed)),
         kv_share=record.kv_s / window_s / record.pool,
         kv_peak=record.peak / record.pool,
         timeline=record.timeline(),
@@ -243,6 +243,11 @@ def _times(server: Server | StaticServer) -> tuple[FloatArray, FloatArray, Float
     """When each request had its first and its last token, NaN before, and when it came."""
     first, done = np.asarray(server.first_s, np.float64), np.asarray(server.done_s, np.float64)
     return first, done, np.asarray(server.arrival, np.float64)
+
+
+def _mean(total: float, count: float) -> float:
+    """NaN where there is nothing."""
+    return total / count if count else float("nan")
 
 
 def _good(slo: Slo, of: Mapping[str, FloatArray], over: Sequence[FloatArray]) -> FloatArray | None:

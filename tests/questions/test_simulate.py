@@ -105,6 +105,23 @@ def test_a_trace_is_replayed_whole_and_its_hits_count():
     assert first.value.done == 20
 
 
+def test_requests_of_one_token_have_no_gaps():
+    """Nothing is known of what never happens; nothing is NaN."""
+    ones = Lengths(isl=[100], osl=[1], hit=[0], weight=[1.0])
+    slo = Slo(limits=(Limit("tpot", 99, 0.001),))
+    answer = simulate(SCENE, steady(8.0, ones), FEW, slo=slo)
+    assert answer.ok
+    assert answer.value.good_share == 1.0
+    answer = simulate(SCENE, steady(8.0, ones), FEW)
+    table = rows(answer)
+    assert table["ttft"]["p99"] == table["e2e"]["p99"] > 0
+    for name in ("tpot", "itl", "itl_chunk", "tokens_per_round"):
+        assert table[name]["mean"] is None
+    assert answer.value.k == ()
+    assert answer.view.title.startswith("TTFT p95")
+    assert "TPOT" not in answer.view.title
+
+
 def test_what_a_server_is_told_holds():
     few = simulate(SCENE, TRAFFIC, FEW, limits=Limits(max_num_seqs=2))
     assert max(of.batch for of in few.value.batch) <= 2
