@@ -96,6 +96,9 @@ def test_a_time_instead_of_a_number(capsys):
 
 def test_a_plan_and_a_trace(capsys):
     foreign.examples()
+    plan = Path("chat.yaml")
+    promise = "  slo: {ttft_p99: 1 s, tpot_p95: 25 ms}\n"
+    plan.write_text(plan.read_text(encoding="utf-8") + promise, encoding="utf-8")
     said = answered(capsys, ("simulate", "chat.yaml", "--requests", "500", "-f", "json"))
     assert said.code == 0, said.err
     found = json.loads(said.out)
