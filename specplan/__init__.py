@@ -37,6 +37,7 @@ _HOMES = {
     "load": "specplan.cli.scenario",
     "memory": "specplan.questions.memory",
     "scenario": "specplan.cli.scenario",
+    "simulate": "specplan.cli.simulating",
     "sweep": "specplan.questions.sweep",
 }
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
+    from specplan.cli.simulating import simulate
     from specplan.domain.answer import Answer
     from specplan.domain.scenario import Scenario
     from specplan.errors import SpecplanError
@@ -83,6 +85,7 @@ __all__ = [
     "load",
     "memory",
     "scenario",
+    "simulate",
     "sweep",
 ]
 

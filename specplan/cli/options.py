@@ -200,8 +200,8 @@ class Out:
             "-f",
             "--format",
             metavar="FORMAT",
-            help="auto, table, plain, markdown, json, csv, for explain chart; for check also "
-            "github, junit, sarif.",
+            help="auto, table, plain, markdown, json, csv; for explain, capacity, simulate chart; "
+            "for check github, junit, sarif.",
             parser=format_name,
             autocompletion=complete.attribute("specplan.render", "FORMATS", "auto"),
         ),
