@@ -26,6 +26,7 @@ _HOMES = {
     "best_k": "specplan.questions.best_k",
     "best_tree": "specplan.questions.best_tree",
     "calibrate": "specplan.cli.fitting",
+    "capacity": "specplan.cli.fleets",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
     "diagnose": "specplan.cli.diagnosed",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from specplan.cli.compared import compare
     from specplan.cli.diagnosed import diagnose
     from specplan.cli.fitting import calibrate
+    from specplan.cli.fleets import capacity
     from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
@@ -74,6 +76,7 @@ __all__ = [
     "best_k",
     "best_tree",
     "calibrate",
+    "capacity",
     "check",
     "compare",
     "diagnose",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import typer
 
+from specplan.cli.capacity import EXAMPLES as SIZING
+from specplan.cli.capacity import capacity
 from specplan.cli.help import Command
 from specplan.cli.options import command
 from specplan.cli.simulate import EXAMPLES as SIMULATING
 from specplan.cli.simulate import simulate
 
-__all__ = ["register", "simulate"]  # what `register` finds
+__all__ = ["capacity", "register", "simulate"]  # what `register` finds
 
-EXAMPLES = {"simulate": SIMULATING}
+EXAMPLES = {"capacity": SIZING, "simulate": SIMULATING}
 
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
