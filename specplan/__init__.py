@@ -26,6 +26,7 @@ _HOMES = {
     "best_k": "specplan.questions.best_k",
     "best_tree": "specplan.questions.best_tree",
     "calibrate": "specplan.cli.fitting",
+    "capacity": "specplan.cli.fleets",
     "check": "specplan.cli.checked",
     "compare": "specplan.cli.compared",
     "diagnose": "specplan.cli.diagnosed",
@@ -33,10 +34,11 @@ _HOMES = {
     "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
-    "gate": "specplan.questions.gate",
+    "gate": "specplan.cli.gated",
     "load": "specplan.cli.scenario",
     "memory": "specplan.questions.memory",
     "scenario": "specplan.cli.scenario",
+    "simulate": "specplan.cli.simulating",
     "sweep": "specplan.questions.sweep",
 }
 
@@ -47,9 +49,12 @@ if TYPE_CHECKING:
     from specplan.cli.compared import compare
     from specplan.cli.diagnosed import diagnose
     from specplan.cli.fitting import calibrate
+    from specplan.cli.fleets import capacity
+    from specplan.cli.gated import gate
     from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
+    from specplan.cli.simulating import simulate
     from specplan.domain.answer import Answer
     from specplan.domain.scenario import Scenario
     from specplan.errors import SpecplanError
@@ -58,7 +63,6 @@ if TYPE_CHECKING:
     from specplan.questions.emit import emit
     from specplan.questions.exactness import exactness
     from specplan.questions.explain import explain
-    from specplan.questions.gate import gate
     from specplan.questions.memory import memory
     from specplan.questions.sweep import sweep
 
@@ -72,6 +76,7 @@ __all__ = [
     "best_k",
     "best_tree",
     "calibrate",
+    "capacity",
     "check",
     "compare",
     "diagnose",
@@ -83,6 +88,7 @@ __all__ = [
     "load",
     "memory",
     "scenario",
+    "simulate",
     "sweep",
 ]
 

@@ -126,10 +126,39 @@ HEAD = LLAMA | {
 """An EAGLE-3 head as wide as Llama 3.1 8B."""
 
 
+CHAT = """\
+schema: plan/1
+about: Chat on Llama-3.1-8B.
+target: llama-3.1-8b
+draft: eagle3
+hardware: h100-sxm
+engine: vllm
+k: 3
+workload: {acceptance: 0.7}
+traffic:
+  rate: 20/s
+  isl: 1200
+  osl: 210
+  slo: {ttft_p99: 1 s, tpot_p95: 15 ms}
+"""
+
+
+def azure() -> str:
+    """Two minutes of requests as Azure recorded them, twice as many in the second."""
+    lines = ["TIMESTAMP,ContextTokens,GeneratedTokens"]
+    for number in range(90):
+        second = 2.0 * number if number < 30 else 60.0 + 1.0 * (number - 30)
+        when = f"{18 + int(second) // 60:02}:{second % 60:010.7f}"
+        lines.append(f"2023-11-16 18:{when},{900 + 10 * number},{100 + number}")
+    return "\n".join(lines)
+
+
 def examples() -> None:
     """What the examples on help pages read, in the current folder."""
     generated.examples()
     steptimes.examples()
+    batches = "batch,share\n1,0.1\n8,0.2\n24,0.3\n64,0.25\n160,0.15\n"
+    Path("batches.csv").write_text(batches, "utf-8")
     for name, fixture in COUNTED.items():
         Path(name).write_bytes((FIXTURES / fixture).read_bytes())
     for name, config in (
@@ -141,5 +170,7 @@ def examples() -> None:
         path = Path(name)
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(config), encoding="utf-8")
+    Path("chat.yaml").write_text(CHAT, encoding="utf-8")
+    Path("azure.csv").write_text(azure(), encoding="utf-8")
     raw = safetensors({"all": ("BF16", (202_048,))})  # as many as LLAMA has
     written(Path("checkpoint/model.safetensors"), raw)

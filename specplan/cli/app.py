@@ -17,6 +17,7 @@ SECTIONS = {
         "specplan.cli.decide",
         ("sweep", "compare", "best-k", "best-tree", "gate", "memory", "explain"),
     ),
+    "Size for traffic": ("specplan.cli.size", ("capacity", "simulate")),
     "Your engine": ("specplan.cli.engine", ("acceptance", "diagnose", "calibrate", "emit")),
     "Guard and share": ("specplan.cli.guard", ("init", "check")),
     "Trust": ("specplan.cli.trust", ("exactness", "equivalence", "accuracy")),

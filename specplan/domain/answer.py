@@ -143,10 +143,15 @@ Section = Pivot | Facts | Lines | Rows
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line through points; both coordinates above zero."""
+    """A line through points, both coordinates above zero on a logarithmic axis. It is drawn as
+    `sign`, a dot if that is empty; `fill` draws all that lies below it too. One without a name is
+    what the axis says.
+    """
 
     name: str
     points: tuple[tuple[float, float], ...]
+    sign: str = ""
+    fill: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +164,31 @@ class Mark:
     y: float
 
 
+Scale = Literal["log", "linear"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A picture on two logarithmic axes; a label says the quantity and its unit."""
+    """A picture on two axes; a label says the quantity and its unit. A linear axis begins at 0
+    where nothing lies below.
+
+    `more` are further pictures under this one, on the same horizontal axis. `tall` is a share of
+    the usual height.
+    """
 
     x_label: str
     y_label: str
     curves: tuple[Curve, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[Mark, ...] = ()
+    x_scale: Scale = "log"
+    y_scale: Scale = "log"
+    tall: float = 1.0
+    more: tuple[Chart, ...] = ()
+
+    @property
+    def panels(self) -> tuple[Chart, ...]:
+        """All pictures, from the top."""
+        return (self, *self.more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

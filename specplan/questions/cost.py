@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from specplan.domain.hardware import Hardware
 from specplan.domain.scenario import Setup
 from specplan.errors import UsageError, Where
 
@@ -37,13 +38,10 @@ def cost_of(
     setup: Setup, tokens_per_s: float, plain_tokens_per_s: float, stated: float | None
 ) -> Cost | None:
     """The cost at a price that was stated, else at the card's lowest; None without one."""
-    listed = setup.hardware.lowest_price
-    if stated is not None:
-        hourly, price = stated, "as stated"
-    elif listed is not None:
-        hourly, price = listed.usd_per_hour, f"{listed.provider}, {listed.read}"
-    else:
+    asked = price_of(setup.hardware, stated)
+    if asked is None:
         return None
+    hourly, price = asked
     usd_per_s = hourly * setup.gpus / SECONDS_PER_HOUR
     return Cost(
         usd_per_gpu_hour=hourly,
@@ -51,6 +49,14 @@ def cost_of(
         usd_per_million_tokens=MILLION * usd_per_s / tokens_per_s,
         usd_per_million_tokens_plain=MILLION * usd_per_s / plain_tokens_per_s,
     )
+
+
+def price_of(hardware: Hardware, stated: float | None) -> tuple[float, str] | None:
+    """USD for an hour of one GPU and whose price that is: stated, else the card's lowest."""
+    listed = hardware.lowest_price
+    if stated is not None:
+        return stated, "as stated"
+    return (listed.usd_per_hour, f"{listed.provider}, {listed.read}") if listed else None
 
 
 def cost_words(cost: Cost) -> tuple[str, str]:

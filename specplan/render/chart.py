@@ -1,12 +1,13 @@
-"""The picture of an answer in characters, on two logarithmic axes."""
+"""The picture of an answer in characters, on logarithmic or linear axes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TextIO
 
-from specplan.domain.answer import Answer, Chart, Curve
+from specplan.domain.answer import Answer, Chart, Curve, Scale
 from specplan.errors import UsageError, Where
 from specplan.render.cells import shown
 from specplan.render.look import Look
@@ -24,33 +25,56 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:
         )
     out.write(f"{shown(answer.view.title)}  [{shown(answer.basis.says)}]\n")
     out.writelines(f"{shown(line)}\n" for line in answer.view.caption)
-    out.write(f"\n{chart.y_label}\n")
-    out.writelines(f"{line.rstrip()}\n" for line in _drawn(chart, unicode=look.unicode))
+    across = _Axis.over(
+        [x for panel in chart.panels for x, _ in _places(panel)], WIDTH, chart.x_scale
+    )
+    for panel in chart.panels:
+        out.write(f"\n{panel.y_label}\n")
+        out.writelines(f"{line.rstrip()}\n" for line in _drawn(panel, across, unicode=look.unicode))
+    out.writelines(f"{line.rstrip()}\n" for line in _foot(chart, across, unicode=look.unicode))
+    for panel in chart.panels:
+        _legend(panel, out, unicode=look.unicode)
+
+
+def _legend(chart: Chart, out: TextIO, *, unicode: bool) -> None:
+    """What the signs of one picture are."""
     for mark in chart.marks:
         place = f"{_short(mark.x)} {chart.x_label}, {_short(mark.y)} {chart.y_label}"
         out.write(f"  {mark.sign} {shown(mark.name)}: {place}\n")
-    sign = _line_sign(unicode=look.unicode)
-    out.writelines(f"  {sign} {shown(curve.name)}\n" for curve in chart.curves)
+    out.writelines(
+        f"  {_sign(one, unicode=unicode)} {shown(one.name)}\n" for one in chart.curves if one.name
+    )
 
 
-def _drawn(chart: Chart, *, unicode: bool) -> Iterator[str]:
-    """The rows of the picture, then its horizontal axis."""
-    points = [p for curve in chart.curves for p in curve.points]
-    points += [(mark.x, mark.y) for mark in chart.marks]
-    across = _Axis.over([x for x, _ in points], WIDTH)
-    up = _Axis.over([y for _, y in points], HEIGHT)
-    cells = [[" "] * WIDTH for _ in range(HEIGHT)]
+def _places(chart: Chart) -> list[tuple[float, float]]:
+    """All that is drawn in one picture."""
+    points = [point for curve in chart.curves for point in curve.points]
+    return points + [(mark.x, mark.y) for mark in chart.marks]
+
+
+def _drawn(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
+    """The rows of a picture."""
+    height = max(round(HEIGHT * chart.tall), 3)
+    up = _Axis.over([y for _, y in _places(chart)], height, chart.y_scale)
+    cells = [[" "] * WIDTH for _ in range(height)]
     for curve in chart.curves:
         for column in range(WIDTH):
-            y = _at(curve, across.value(column))
-            if y is not None:
-                cells[up.place(y)][column] = _line_sign(unicode=unicode)
+            y = _at(curve, across, up, column)
+            if y is not None and not (curve.fill and up.along(y) <= up.low):
+                top = up.place(y)
+                for row in range(0 if curve.fill else top, top + 1):
+                    cells[row][column] = _sign(curve, unicode=unicode)
     for mark in chart.marks:
         cells[up.place(mark.y)][across.place(mark.x)] = mark.sign
-    side, foot, corner = ("\u2502", "\u2500", "\u2514") if unicode else ("|", "-", "+")
+    side = "\u2502" if unicode else "|"
     labelled = dict(up.labels())
-    for row in reversed(range(HEIGHT)):
+    for row in reversed(range(height)):
         yield f"{labelled.get(row, ''):>{MARGIN}} {side}{''.join(cells[row])}"
+
+
+def _foot(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
+    """The horizontal axis, its numbers and what they are."""
+    foot, corner = ("\u2500", "\u2514") if unicode else ("-", "+")
     yield f"{'':{MARGIN}} {corner}{foot * WIDTH}"
     ruler = [" "] * (WIDTH + 5)
     for place, text in across.labels():
@@ -59,47 +83,65 @@ def _drawn(chart: Chart, *, unicode: bool) -> Iterator[str]:
     yield f"{'':{MARGIN}}  {chart.x_label:>{WIDTH}}"
 
 
-def _line_sign(*, unicode: bool) -> str:
-    return "\u00b7" if unicode else "."
+def _sign(curve: Curve, *, unicode: bool) -> str:
+    return curve.sign or ("\u00b7" if unicode else ".")
 
 
-def _at(curve: Curve, x: float) -> float | None:
-    """Height of a curve at x, straight between its points on logarithmic axes."""
-    for (x0, y0), (x1, y1) in zip(curve.points, curve.points[1:], strict=False):
+def _at(curve: Curve, across: _Axis, up: _Axis, column: int) -> float | None:
+    """Height of a curve in a column, straight between its points on the axes as they are."""
+    x = across.value(column)
+    for (x0, y0), (x1, y1) in pairwise(curve.points):
         if x0 <= x <= x1:
-            share = math.log(x / x0) / math.log(x1 / x0) if x1 > x0 else 0.0
-            return y0 * math.exp(share * math.log(y1 / y0))
+            width = across.along(x1) - across.along(x0)
+            share = (across.along(x) - across.along(x0)) / width if width > 0 else 0.0
+            return up.back(up.along(y0) + share * (up.along(y1) - up.along(y0)))
     return None
 
 
 class _Axis:
-    """A logarithmic axis of so many characters."""
+    """An axis of so many characters."""
 
-    def __init__(self, low: float, high: float, size: int) -> None:
-        self.low, self.size = low, size
-        self.decades = math.log10(high / low)
+    def __init__(self, low: float, high: float, size: int, scale: Scale) -> None:
+        self.scale, self.size = scale, size
+        self.low, self.high = self.along(low), self.along(high)
 
     @classmethod
-    def over(cls, values: list[float], size: int) -> _Axis:
-        """An axis that holds all values, with a little room."""
+    def over(cls, values: list[float], size: int, scale: Scale) -> _Axis:
+        """An axis that holds all values; a logarithmic one with a little room."""
         low, high = min(values), max(values)
-        return cls(low / 1.3, high * 1.3, size)
+        if scale == "log":
+            return cls(low / 1.3, high * 1.3, size, scale)
+        return cls(min(low, 0.0), high if high > min(low, 0.0) else low + 1.0, size, scale)
+
+    def along(self, value: float) -> float:
+        """Where a value lies on an even scale."""
+        return math.log10(value) if self.scale == "log" else value
+
+    def back(self, place: float) -> float:
+        """The value that lies there."""
+        return math.pow(10.0, place) if self.scale == "log" else place
 
     def place(self, value: float) -> int:
         """The character of a value."""
-        share = math.log10(value / self.low) / self.decades
+        share = (self.along(value) - self.low) / (self.high - self.low)
         return min(max(int(share * self.size), 0), self.size - 1)
 
     def value(self, place: int) -> float:
         """The value in the middle of a character."""
-        return self.low * math.pow(10.0, (place + 0.5) / self.size * self.decades)
+        return self.back(self.low + (place + 0.5) / self.size * (self.high - self.low))
 
     def labels(self) -> Iterator[tuple[int, str]]:
-        """Powers of ten with their places."""
-        for power in range(math.ceil(math.log10(self.low)), 40):
-            if math.log10(10.0**power / self.low) > self.decades:
-                return
-            yield self.place(10.0**power), _short(10.0**power)
+        """Round numbers with their places: powers of ten, or some four even steps."""
+        step = 1.0 if self.scale == "log" else _step(self.high - self.low)
+        for n in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1):
+            value = self.back(n * step)
+            yield self.place(value), _short(value)
+
+
+def _step(span: float) -> float:
+    """1, 2 or 5 times a power of ten: two to five of them make the span."""
+    power = math.pow(10.0, math.floor(math.log10(span)))
+    return next(part * power for part in (5.0, 2.0, 1.0, 0.5, 0.2) if span >= 2 * part * power)
 
 
 def _short(value: float) -> str:

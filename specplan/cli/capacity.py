@@ -1,0 +1,138 @@
+"""Size for traffic: capacity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import typer
+
+from specplan.cli import complete
+from specplan.cli.demand import Demand
+from specplan.cli.options import Candidates, Out, PlanFile, Texts, Usd, What
+from specplan.cli.server import Server
+from specplan.cli.values import duration, number
+
+EXAMPLES = """\
+specplan capacity chat.yaml
+specplan capacity chat.yaml --slo ttft_p99=1s,tpot_p95=15ms --explain
+specplan capacity chat.yaml --trace azure.csv --window "peak 60 s" -f chart"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drafting:
+    """What is drafted, what is kept, and when a gate closes."""
+
+    title: ClassVar[str] = "Speculation (AXIS: 4 or 1,16 or 1:8)"
+
+    acceptance: Annotated[
+        Texts,
+        typer.Option(
+            "-a",
+            "--acceptance",
+            "--alpha",
+            metavar="AXIS",
+            help="Acceptance of a draft token: alphas, KIND:FIGURES, a curve, or a log.",
+            autocompletion=complete.acceptances,
+        ),
+    ] = None
+    k: Annotated[
+        Texts,
+        typer.Option(
+            "-k",
+            "--k",
+            metavar="AXIS",
+            help="Draft tokens per round, each a plan and all of them the gate's; the best if "
+            "absent.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gating:
+    """What a gate costs, and when it moves."""
+
+    title: ClassVar[str] = Drafting.title
+
+    gate_tax: Annotated[
+        float | None,
+        typer.Option(
+            "--gate-tax",
+            metavar="SHARE",
+            help="By which a plain step is longer on a server that could speculate; 0.",
+            parser=number("--gate-tax"),
+        ),
+    ] = None
+    hysteresis: Annotated[
+        float | None,
+        typer.Option(
+            "--hysteresis",
+            metavar="X",
+            help="Gain over a doubling of the batch that is worth another k; 0.01.",
+            parser=number("--hysteresis"),
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths(Candidates):
+    """Which draft lengths a best k is chosen from."""
+
+    title: ClassVar[str] = Drafting.title
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """How replicas are counted."""
+
+    title: ClassVar[str] = "GPUs"
+
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            "--margin",
+            metavar="SHARE",
+            help="Head-room: of a replica's largest rate that stays unused; 0.",
+            parser=number("--margin"),
+        ),
+    ] = None
+    pools: Annotated[
+        bool, typer.Option("--pools", help="Also with prefill and decode in pools apart.")
+    ] = False
+    bins: Annotated[
+        float | None,
+        typer.Option(
+            "--bins",
+            metavar="TIME",
+            help="Of a trace, for GPUs that follow the load; 60s.",
+            parser=duration("--bins"),
+        ),
+    ] = None
+    explain: Annotated[bool, typer.Option("--explain", help="Where the GPUs go, by cause.")] = False
+
+
+def capacity(
+    plan: PlanFile = None,
+    *,
+    usd_per_gpu_hour: Usd = None,
+    what: What,
+    drafting: Drafting,
+    candidates: Lengths,
+    gating: Gating,
+    demand: Demand,
+    fleet: Fleet,
+    server: Server,
+    out: Out,
+) -> int:
+    """GPUs and cost for a traffic and SLO: none, fixed k, gated.
+
+    Each candidate without speculation, with one k, and with k by the number of running sequences.
+    Exit 1 where none keeps the promises.
+    """
+    from specplan.cli.fleets import planned
+    from specplan.cli.show import show
+
+    answer = planned(
+        plan, what, drafting, candidates, gating, demand, fleet, server, usd_per_gpu_hour
+    )
+    return show(answer, out)

@@ -1,0 +1,169 @@
+"""The body of `capacity`: what is asked by flags, a plan or Python, and `specplan.capacity`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from specplan.catalogue.store import Catalogue
+from specplan.cli.capacity import Drafting, Fleet, Gating
+from specplan.cli.counted import Option
+from specplan.cli.demand import Demand
+from specplan.cli.options import Candidates, What, typed
+from specplan.cli.planned import Given, PlanRead
+from specplan.cli.plans import catalogue_of, plan_of
+from specplan.cli.scenario import Folder, build, loaded, texts_of
+from specplan.cli.server import Server
+from specplan.cli.sized import told_of
+from specplan.cli.wanted import wanted
+from specplan.domain.answer import Answer
+from specplan.domain.engine import Engine
+from specplan.domain.scenario import Input, Scenario
+from specplan.errors import UsageError, Where
+from specplan.physics.schedule import HYSTERESIS
+from specplan.questions.capacity import BIN_S
+from specplan.questions.capacity import capacity as question
+from specplan.questions.replicas import shape_of
+
+_NONE = "none"
+
+
+def capacity(
+    *,
+    catalogue: Catalogue | Folder | Iterable[Folder] | None = None,
+    k_max: int | None = None,
+    usd_per_gpu_hour: float | None = None,
+    **options: Any,  # noqa: ANN401 - options of several groups, each checked by its own
+) -> Answer:
+    """GPUs and cost of a traffic without, with fixed and with gated speculation, as `specplan
+    capacity` answers it.
+
+    Options are those of the command line with underscores: target, draft, hardware, tp, engine,
+    acceptance, k, each a value or several; rate (requests a second, a number), isl, osl, trace,
+    window, slo; margin, pools, bins (seconds), explain; gate_tax, hysteresis; max_num_seqs,
+    max_batched_tokens, memory_fraction.
+    """
+    groups = {group: {f.name for f in fields(group)} for group in (Demand, Fleet, Server, Gating)}
+    parts: dict[Any, dict[str, Any]] = {group: {} for group in groups}
+    rest: dict[str, Option] = {}
+    for name, value in options.items():
+        home = next((group for group, names in groups.items() if name in names), None)
+        if home is None:
+            rest[name] = value
+        else:
+            parts[home][name] = str(value) if name in {"isl", "osl"} else value
+    return _answered(
+        texts_of(rest),
+        None,
+        loaded(catalogue),
+        k_max,
+        Gating(**parts[Gating]),
+        Demand(**parts[Demand]),
+        Fleet(**parts[Fleet]),
+        Server(**parts[Server]),
+        usd_per_gpu_hour,
+    )
+
+
+def planned(
+    plan: str | None,
+    what: What,
+    drafting: Drafting,
+    candidates: Candidates,
+    gating: Gating,
+    demand: Demand,
+    fleet: Fleet,
+    server: Server,
+    usd: float | None,
+) -> Answer:
+    """The answer to a command line."""
+    return _answered(
+        typed(what, drafting),
+        plan_of(plan),
+        catalogue_of(what),
+        candidates.k_max,
+        gating,
+        demand,
+        fleet,
+        server,
+        usd,
+    )
+
+
+def _answered(
+    flags: Mapping[str, Sequence[str]],
+    plan: PlanRead | None,
+    catalogue: Catalogue,
+    k_max: int | None,
+    gating: Gating,
+    demand: Demand,
+    fleet: Fleet,
+    server: Server,
+    usd: float | None,
+) -> Answer:
+    asked = wanted(demand, plan)
+    shape = shape_of(asked.traffic.lengths)
+    scenario = build(
+        flags,
+        catalogue=catalogue,
+        plan=plan,
+        needs=_needed(flags, plan),
+        unused=("k", "batch", "context"),
+        k_max=k_max,
+        told={"context": Given((f"{shape.context:.0f}",), "traffic", Where("--isl"))},
+    )
+    _refuse_bound(scenario, catalogue)
+    limits, said = told_of(server)
+    price = asked.usd_per_gpu_hour if usd is None else usd
+    more = _more(gating, fleet) | ({} if usd is None else {"usd_per_gpu_hour": usd})
+    typed_in = {name: Input(value=value, origin="flag") for name, value in more.items()}
+    inputs = {**scenario.inputs, **asked.inputs, **said, **typed_in}
+    return question(
+        replace(scenario, inputs=inputs),
+        asked.traffic,
+        asked.slo,
+        limits=limits,
+        margin=fleet.margin or 0.0,
+        usd_per_gpu_hour=price,
+        gate_tax=gating.gate_tax or 0.0,
+        hysteresis=HYSTERESIS if gating.hysteresis is None else gating.hysteresis,
+        pools=fleet.pools,
+        bin_s=fleet.bins or BIN_S,
+        explain=fleet.explain,
+    )
+
+
+def _needed(flags: Mapping[str, Sequence[str]], plan: PlanRead | None) -> tuple[str, ...]:
+    """What somebody has to name; nothing is accepted where nothing drafts."""
+    draft = tuple(flags.get("draft") or (plan.plan.draft if plan else None) or ())
+    acceptance = () if draft == (_NONE,) else ("acceptance",)
+    return ("target", "draft", "hardware", *acceptance)
+
+
+def _refuse_bound(scenario: Scenario, catalogue: Catalogue) -> None:
+    """Refuses engines that are bounds, naming those with kernels for the accelerators."""
+    bound = next((s for s in scenario.setups if s.engine.kind == "bound"), None)
+    if bound is None:
+        return
+    card = bound.hardware
+    engines = [one.card for one in catalogue.every(Engine) if one.card.kind != "bound"]
+    own = [engine.name for engine in engines if engine.on(card.name)]
+    others = [engine.name for engine in engines if engine.name not in own]
+    hint = (
+        f"with kernels for {card.name}: {', '.join(own)}"
+        if own
+        else f"none has kernels for {card.name}; {', '.join(others)} take those of another GPU"
+    )
+    raise UsageError(
+        f"{bound.engine.name} is a bound: GPUs would be too few",
+        where=Where("--engine"),
+        expected="an engine",
+        hint=hint,
+    )
+
+
+def _more(gating: Gating, fleet: Fleet) -> dict[str, Any]:
+    """What the answer rests on beside the scenario and the traffic."""
+    said = {**asdict(gating), **asdict(fleet)}
+    return {name: value for name, value in said.items() if value not in {None, False}}

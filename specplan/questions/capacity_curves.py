@@ -1,0 +1,102 @@
+"""Pictures of a capacity plan over the traffic: what tokens cost on as many replicas as it needs,
+and how long they take on the replicas of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from specplan.domain.answer import Chart, Curve
+from specplan.questions.capacity_row import Row, percentile_name
+from specplan.questions.capacity_size import Asked, Desk
+from specplan.questions.cost import MILLION, SECONDS_PER_HOUR
+
+MOST = 6  # curves of a picture; more of them nobody tells apart
+SIGNS = "abcdef"
+LOWEST, HIGHEST = 0.1, 2.0  # of the traffic, over which costs are drawn
+POINTS = 65
+USUAL = 95.0  # the percentile that is drawn where none is promised
+TALL = 0.6
+
+
+def drawn(asked: Asked) -> tuple[tuple[str, float], ...]:
+    """The latencies that are drawn: tokens and first tokens at the percentiles promised."""
+    found = []
+    for metric in ("tpot", "ttft"):
+        limit = asked.limit(metric)
+        found.append((metric, limit.percentile if limit else USUAL))
+    return tuple(found)
+
+
+def points_of(
+    desk: Desk, dispersion: float, asked: Asked
+) -> dict[str, tuple[tuple[float, float], ...]]:
+    """Each latency that is drawn by the requests per second of a replica, at all rates that it was
+    asked about.
+    """
+    states = sorted(
+        (state.rate_per_s, state)
+        for (_, spread, role), state in desk.states.items()
+        if spread == dispersion and role == "both"
+    )
+    return {
+        percentile_name(one): tuple(
+            (rate, state.law(one[0]).percentile(one[1])) for rate, state in states
+        )
+        for one in drawn(asked)
+    }
+
+
+def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Chart:
+    """A picture of costs (of GPUs, where no price is known) above those of latencies; `names` are
+    the words for each row by its place.
+    """
+    shown = [row for row in rows if row.pools == "shared"][:MOST]
+    priced = all(row.usd_per_gpu_hour is not None for row in shown)
+    return Chart(
+        x_label="requests/s",
+        y_label="USD per million output tokens" if priced else "GPUs",
+        y_scale="linear",
+        tall=TALL,
+        curves=tuple(
+            Curve(names[row.rank or 0], tuple(_spent(row, asked, priced=priced)), sign)
+            for sign, row in zip(SIGNS, shown, strict=False)
+        ),
+        more=tuple(
+            panel
+            for one in drawn(asked)
+            if (panel := _latencies(shown, percentile_name(one), one)).curves
+        ),
+    )
+
+
+def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, float]]:
+    """What the traffic costs at other rates, on whole replicas as full as promises allow."""
+    lengths, kept = asked.traffic.lengths, (row.largest_per_s or 0.0) * (1 - asked.margin)
+    tokens = float(np.dot(lengths.osl, lengths.weight))
+    for rate in asked.traffic.rate_per_s * np.geomspace(LOWEST, HIGHEST, POINTS):
+        gpus = float(np.ceil(rate / kept - 1e-9)) * (row.gpus_per_replica or 1)
+        usd = (row.usd_per_gpu_hour or 0.0) / SECONDS_PER_HOUR * gpus / (rate * tokens) * MILLION
+        yield float(rate), usd if priced else gpus
+
+
+def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Chart:
+    """One latency against the traffic, on the replicas of the plan."""
+    curves = []
+    for sign, row in zip(SIGNS, rows, strict=False):
+        replicas = row.replicas or 1
+        points = tuple(
+            (rate * replicas, value) for rate, value in row.by_rate.get(name, ()) if value > 0
+        )
+        if points:
+            curves.append(Curve("", points, sign))
+    metric, percentile = one
+    return Chart(
+        x_label="requests/s",
+        y_label=f"{metric.upper()} p{percentile:g} in s, on the GPUs of the plan",
+        y_scale="linear",
+        tall=TALL,
+        curves=tuple(curves),
+    )

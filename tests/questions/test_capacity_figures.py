@@ -1,0 +1,172 @@
+"""Costs, pools, GPUs over time and pictures, by hand."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+
+import pytest
+import worlds
+
+from specplan.domain.hardware import Price
+from specplan.domain.slo import Limit, Slo
+from specplan.domain.traffic import Lengths, Trace, Traffic
+from specplan.questions.capacity_curves import POINTS, charts, drawn
+from specplan.questions.capacity_figures import costs, fixed_words, k_cells, schedule_words
+from specplan.questions.capacity_pools import moved_s
+from specplan.questions.capacity_row import Row, asked_percentiles, percentile_name
+from specplan.questions.capacity_size import Asked
+from specplan.questions.capacity_time import scaled
+from specplan.questions.replicas import shape_of
+from specplan.serving.policy import Policy, fixed
+
+LENGTHS = Lengths(isl=(600.0, 1000.0), osl=(100.0, 300.0), hit=(0.0, 0.0), weight=(0.5, 0.5))
+SLO = Slo(limits=(Limit("ttft", 99.0, 1.0), Limit("tpot", 95.0, 0.02), Limit("ttft", 99.9, 2.0)))
+ASKED = Asked(traffic=Traffic(rate_per_s=5.0, lengths=LENGTHS), slo=SLO, shape=shape_of(LENGTHS))
+SETUP = worlds.setup(worlds.PAIR)
+
+
+# Costs: 5 requests/s of 800 + 200 tokens are 3.6 million output tokens an hour, 18 million in all
+
+
+def test_costs_by_hand():
+    chip = replace(SETUP.hardware, tdp=700.0)
+    found = costs(replace(SETUP, hardware=chip), 6, 4.5, ASKED, 2.0)
+    assert found["usd_per_hour"] == 12.0
+    assert found["usd_per_million_output_tokens"] == pytest.approx(12 / 3.6)
+    assert found["usd_per_million_tokens"] == pytest.approx(12 / 18)
+    assert found["usd_per_million_output_tokens_saturated"] == pytest.approx(9 / 3.6)
+    assert found["usd_per_million_tokens_saturated"] == pytest.approx(9 / 18)
+    assert found["wh_per_million_output_tokens"] == pytest.approx(6 * 700 / 3.6)
+    assert (found["usd_per_gpu_hour"], found["price"]) == (2.0, "as stated")
+
+
+def test_without_a_price_or_a_power_they_stay_unsaid():
+    assert costs(SETUP, 6, 4.5, ASKED, None) == {}
+
+
+def test_the_cards_lowest_price_is_taken():
+    listed = Price(usd_per_hour=3.0, provider="Some", read="2026-11-09", cite="a list")
+    chip = replace(SETUP.hardware, prices=(listed,))
+    found = costs(replace(SETUP, hardware=chip), 6, 4.5, ASKED, None)
+    assert (found["usd_per_hour"], found["price"]) == (18.0, "Some, 2026-11-09")
+
+
+def test_k_in_use_is_told_by_its_share():
+    assert k_cells({0: 0.25, 3: 0.748, 5: 0.002}) == {
+        "k_shares": "3: 75 %, 0: 25 %",
+        "k_mean": pytest.approx(2.254),
+    }
+    assert schedule_words(fixed(3)) is None
+    assert schedule_words(Policy("gated", (5, 3, 0), (32, 64, 256))) == "5 to 32, 3 to 64, 0"
+
+
+@pytest.mark.parametrize(
+    ("points", "said"), [((3.0,), None), ((32.0, 32.5, 34.0), None), ((5.0, 9.0, 40.0), "5, 9, 40")]
+)
+def test_batches_to_settle_at_are_told_where_they_differ(points, said):
+    class At:
+        fixed_points = points
+
+    assert fixed_words(At()) == said
+
+
+# Percentiles
+
+
+def test_what_was_promised_is_told_beside_the_usual():
+    assert [percentile_name(one) for one in asked_percentiles(SLO)] == [
+        *("ttft_p50_s", "ttft_p95_s", "ttft_p99_s", "ttft_p99.9_s"),
+        *("tpot_p50_s", "tpot_p95_s"),
+    ]
+    assert ASKED.limit("ttft").percentile == 99.0  # the tightest
+    assert ASKED.limit("e2e") is None
+    assert drawn(ASKED) == (("tpot", 95.0), ("ttft", 99.0))
+
+
+# A cache of 1,000 tokens, 1e5 bytes each and 1e4 of the drafter, over 1e10 bytes/s
+
+
+def test_a_cache_crosses_the_link_with_the_drafters():
+    linked = replace(SETUP, hardware=replace(SETUP.hardware, link=1e10))
+    assert moved_s(linked, ASKED, drafts=False) == pytest.approx(0.01)
+    assert moved_s(linked, ASKED, drafts=True) == pytest.approx(0.011)
+    assert moved_s(SETUP, ASKED, drafts=True) is None
+
+
+# GPUs over time
+
+
+def trace(*arrivals: float, covers_s: float = 0.0) -> Trace:
+    many = [100] * len(arrivals)
+    return Trace(arrival_s=array("d", arrivals), isl=many, osl=many, covers_s=covers_s)
+
+
+def test_gpus_follow_the_bins_of_a_trace():
+    # 10 in the first minute, 1 in the second, at most 0.1/s a replica of 2 GPUs: 2 and 1 replicas
+    arrivals = [*(6.0 * i for i in range(10)), 120.0]
+    found = scaled(trace(*arrivals), 60.0, 0.1, 2)
+    assert found.peak_gpus == 4
+    assert found.mean_gpus == pytest.approx(3.0)
+    assert found.gpu_hours == pytest.approx(2 * (2 + 1) * 60 / 3600)
+
+
+def test_the_last_bin_is_as_long_as_it_lasts():
+    # 60 s with 2 requests, then 30 s with 3 of them: 0.1/s
+    found = scaled(trace(0.0, 30.0, 61.0, 80.0, 90.0), 60.0, 0.05, 1)
+    assert (found.peak_gpus, found.gpu_hours) == (2, pytest.approx((1 * 60 + 2 * 30) / 3600))
+
+
+def test_a_bin_without_requests_needs_nothing():
+    found = scaled(trace(0.0, 180.0), 60.0, 0.1, 1)
+    assert found.mean_gpus == pytest.approx(2 / 3)
+
+
+# Pictures
+
+
+def row(**changes) -> Row:
+    given = {
+        "target": "t",
+        "draft": "none",
+        "hardware": "h",
+        "tp": 1,
+        "dtype": "bf16",
+        "draft_dtype": None,
+        "kv_dtype": "bf16",
+        "draft_tp": None,
+        "engine": "vllm",
+        "engine_version": None,
+        "attention_dp": 1,
+        "ep": 1,
+        "served_by": "vllm",
+        "acceptance": None,
+        "policy": "none",
+        "pools": "shared",
+        "largest_per_s": 2.0,
+        "gpus_per_replica": 2,
+        "replicas": 3,
+        "gpus": 6,
+        "usd_per_gpu_hour": 3.0,
+        "rank": 1,
+        "by_rate": {"tpot_p95_s": ((0.5, 0.01), (1.5, 0.02)), "ttft_p99_s": ()},
+    }
+    return Row(**{**given, **changes})
+
+
+def test_a_picture_has_costs_on_whole_replicas_and_latencies_on_those_of_the_plan():
+    found = charts([row()], ASKED, {1: "no speculation"})
+    (curve,) = found.curves
+    assert (curve.name, len(curve.points)) == ("no speculation", POINTS)
+    assert curve.points[0][0] == pytest.approx(0.5)
+    # one replica of 2 GPUs at 3 USD an hour for 0.5 requests/s of 200 tokens
+    assert curve.points[0][1] == pytest.approx(6 / (0.5 * 200 * 3600) * 1e6)
+    (tokens,) = found.more  # nothing is known of first tokens
+    assert tokens.curves[0].points == ((1.5, 0.01), (4.5, 0.02))
+    assert tokens.y_label == "TPOT p95 in s, on the GPUs of the plan"
+
+
+def test_without_a_price_it_counts_gpus():
+    found = charts([row(usd_per_gpu_hour=None)], ASKED, {1: "no speculation"})
+    assert found.y_label == "GPUs"
+    assert found.curves[0].points[-1] == (pytest.approx(10.0), 10.0)
