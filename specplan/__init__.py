@@ -34,7 +34,7 @@ _HOMES = {
     "equivalence": "specplan.cli.generated",
     "exactness": "specplan.questions.exactness",
     "explain": "specplan.questions.explain",
-    "gate": "specplan.questions.gate",
+    "gate": "specplan.cli.gated",
     "load": "specplan.cli.scenario",
     "memory": "specplan.questions.memory",
     "scenario": "specplan.cli.scenario",
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from specplan.cli.diagnosed import diagnose
     from specplan.cli.fitting import calibrate
     from specplan.cli.fleets import capacity
+    from specplan.cli.gated import gate
     from specplan.cli.generated import equivalence
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from specplan.questions.emit import emit
     from specplan.questions.exactness import exactness
     from specplan.questions.explain import explain
-    from specplan.questions.gate import gate
     from specplan.questions.memory import memory
     from specplan.questions.sweep import sweep
 

@@ -10,8 +10,9 @@ import typer
 from specplan.cli import complete
 from specplan.cli.compare import EXAMPLES as COMPARING
 from specplan.cli.compare import compare
+from specplan.cli.demand import Demand
 from specplan.cli.help import Command
-from specplan.cli.options import Candidates, Load, Out, PlanFile, Usd, What, command, typed
+from specplan.cli.options import Axes, Candidates, Load, Out, PlanFile, Usd, What, command, typed
 from specplan.cli.server import Server
 from specplan.cli.values import number, whole
 
@@ -94,6 +95,42 @@ ShapeText = Annotated[
         autocompletion=complete.among(*(f"{shape}:" for shape in complete.SHAPES)),
     ),
 ]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        metavar="FILE",
+        help="What one k for all batches loses over a batch histogram: CSV of batch and share (of "
+        "time) or count (of rounds), JSON of the same, or an answer of simulate.",
+    ),
+]
+RecordedAt = Annotated[
+    str | None,
+    typer.Option(
+        "--recorded",
+        metavar="K",
+        help="With --over: the k of the server that had these batches, or gate; 0.",
+        autocompletion=complete.among("0", complete.CHOSEN_K[1]),
+    ),
+]
+GateTax = Annotated[
+    float | None,
+    typer.Option(
+        "--gate-tax",
+        metavar="X",
+        help="Of a gate that is off: by which a plain step is longer than without a drafter; 0.",
+        parser=number("--gate-tax"),
+    ),
+]
+Hysteresis = Annotated[
+    float | None,
+    typer.Option(
+        "--hysteresis",
+        metavar="X",
+        help="Gain over a doubling of the batch that is worth another k, over batches; 0.01.",
+        parser=number("--hysteresis"),
+    ),
+]
 
 # What --need asks of a drafter that nobody named: at the very least.
 ANY_DRAFTER = {"draft": "free", "acceptance": "1"}
@@ -113,7 +150,8 @@ specplan best-tree -t llama-3-8b -d free -g h100 --ranks .6,.1 -b 1:64:x2
 specplan best-tree -t llama-3-8b -d free -g l4 --ranks .6 --shape eagle:5,4,8""",
     "gate": """\
 specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
-specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8""",
+specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8
+specplan gate -t llama-3.1-8b -d eagle3 -g h100 -a 0.7 -k 3 --over batches.csv""",
     "memory": """\
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -c 8k
@@ -213,24 +251,25 @@ def best_tree(
     )
 
 
-def gate(plan: PlanFile = None, *, what: What, load: Load, candidates: Candidates, out: Out) -> int:
+def gate(
+    plan: PlanFile = None,
+    *,
+    over: Over = None,
+    recorded: RecordedAt = None,
+    gate_tax: GateTax = None,
+    hysteresis: Hysteresis = None,
+    what: What,
+    load: Axes,
+    candidates: Candidates,
+    demand: Demand,
+    out: Out,
+) -> int:
     """Which k at which batch; up to which load does it pay?"""
-    from specplan.cli.plans import catalogue_of, plan_of
-    from specplan.cli.scenario import build
+    from specplan.cli.gated import OverAsked, answered
     from specplan.cli.show import show
-    from specplan.questions.gate import gate as question
 
-    scenario = build(
-        typed(what, load),
-        catalogue=catalogue_of(what),
-        plan=plan_of(plan, without=("k",)),
-        unused=("k", "batch"),
-        k_max=candidates.k_max,
-    )
-    if load.batch:
-        unused = "gate goes through every batch that fits; --batch is not used"
-        scenario = replace(scenario, notes=(*scenario.notes, unused))
-    return show(question(scenario), out)
+    asked = OverAsked(over, recorded, gate_tax, hysteresis)
+    return show(answered(plan, what, load, candidates, demand, asked), out)
 
 
 def memory(plan: PlanFile = None, *, what: What, load: Load, server: Server, out: Out) -> int:

@@ -19,9 +19,9 @@ from specplan.cli.values import duration, number, whole
 LONG_REQUESTS = 20_000  # from here on, a second or more, a terminal gets a progress bar
 INTERRUPTED = 130
 EXAMPLES = """\
-specplan simulate -t qwen3-8b -g h100 -e vllm -k 0 --rate 9/s --isl 1k --osl 200
-specplan simulate plan.yaml -k gate --hysteresis 4 --replications 8
-specplan simulate plan.yaml --trace azure.csv --slo ttft_p99=1s -f chart"""
+specplan simulate -t qwen3-8b -g l4 -e vllm -k 0 --rate 1/s --isl 1k --osl 99
+specplan simulate chat.yaml -k gate --hysteresis 4 --requests 2000
+specplan simulate chat.yaml --trace azure.csv --slo ttft_p99=1s -f chart"""
 
 
 @dataclass(frozen=True, kw_only=True)

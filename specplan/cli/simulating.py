@@ -24,7 +24,7 @@ from specplan.errors import UsageError, Where, placed
 from specplan.questions.replicas import shape_of
 from specplan.questions.simulate import REQUESTS, Options
 from specplan.questions.simulate import simulate as question
-from specplan.serving.event_loop import Gating
+from specplan.serving.entries import Gating
 from specplan.serving.lock_step import Static
 from specplan.serving.simulation import nothing
 from specplan.units import parse_number, parse_quantity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -50,7 +51,10 @@ def _verdict(value: Simulated, found: Outcomes) -> str:
         words = "The SLO holds" if value.meets_slo else "The SLO does not hold"
         return f"{words}{', within chance' if unsure else ''}"
     ttft, tpot = found.estimates("ttft"), found.estimates("tpot")
-    return f"TTFT p95 {_time(ttft[3])}, TPOT {_time(tpot[0])} on average"
+    words = f"TTFT p95 {people(ttft[3].value, 's')}"
+    if math.isnan(tpot[0].value):  # requests of one token
+        return words
+    return f"{words}, TPOT {people(tpot[0].value, 's')} on average"
 
 
 def _caption(
@@ -68,7 +72,9 @@ def _caption(
 
 
 def _limit(one: Held) -> tuple[str, str]:
-    words = "is not known" if one.reached_s is None else people(one.reached_s, "s")
+    if one.reached_s is None:
+        return one.limit, "no request has one"
+    words = people(one.reached_s, "s")
     if one.ci95_s is not None:
         words += f" +-{people(one.ci95_s, 's')}"
     sign = "within" if one.met else "beyond"
@@ -91,9 +97,12 @@ def _facts(value: Simulated, found: Outcomes) -> Iterator[tuple[str, str]]:
             "goodput",
             f"{told('goodput_per_s')}/s meet all limits, {percent(value.good_share)} of them",
         )
-    yield "output", f"{told('tokens_per_s', _whole)} tok/s, {told('tokens_per_round')} a round"
+    words = f"{told('tokens_per_s', _whole)} tok/s"
+    yield "output", f"{words}, {told('tokens_per_round')} a round" if value.k else words
     yield "batch", f"{told('batch_mean')} on average, busy {told('utilisation', percent)}"
-    yield "k", ", ".join(f"{of.k} {percent(of.time_share)}" for of in value.k) + " of the time"
+    if value.k:
+        shares = ", ".join(f"{of.k} {percent(of.time_share)}" for of in value.k)
+        yield "k", f"{shares} of the time"
     yield (
         "cache",
         f"{told('kv_share', percent)} on average, {told('kv_peak', percent)} at most, "
@@ -107,10 +116,6 @@ def _told(one: Estimate, show: Callable[[float], str]) -> str:
 
 def _whole(value: float) -> str:
     return f"{value:,.0f}"
-
-
-def _time(one: Estimate) -> str:
-    return "unknown" if one.value != one.value else people(one.value, "s")
 
 
 def _chart(line: Strip) -> Chart:

@@ -65,8 +65,9 @@ class Strip:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
     """All runs together. `requests` are those counted; `left` waited when the last one came, and
-    `unfinished` were under way when a run was interrupted. `tokens_made` is what `done` requests
-    asked for, whole: `tokens_asked`. `good_share` of the requests meets every limit.
+    `unfinished` were under way when a run was interrupted. `tokens_asked` are those of `done`
+    requests: unless a run was interrupted, `tokens_made` are as many. `good_share` of the requests
+    meets every limit.
     """
 
     policy: str

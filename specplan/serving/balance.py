@@ -153,7 +153,8 @@ def _shares(
     every = np.arange(1.0, server.most + 1)
     ratio = np.interp(every, at, np.divide(share, here, out=np.ones_like(share), where=here > 0))
     whole = np.clip(rough * ratio, 0.0, _NEARLY)
-    return whole, np.interp(every, at, late), np.interp(every, at, spare)
+    room = 1 - every / server.most  # a full batch sees every step alike, and loses nothing by it
+    return whole, room * np.interp(every, at, late), np.interp(every, at, spare)
 
 
 def _held(server: Server, share: FloatArray, late: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,6 +20,7 @@ import numpy as np
 from specplan.physics.tokens import FloatArray
 
 _HUGE = 1e200
+_NEVER = 1e-300  # of the time: no batch to speak of
 _DEEP = 10.0  # as rare as this, beside the lower side, is a dip of the law that parts two batches
 
 
@@ -69,8 +70,9 @@ def fixed_points(rate_per_s: float, tau_s: FloatArray, law: FloatArray) -> tuple
     over = np.append(rate_per_s * tau_s[0], rate_per_s * tau_s - np.arange(1.0, len(tau_s) + 1))
     places = np.flatnonzero((over[:-1] > 0) != (over[1:] > 0)).tolist()
     while len(places) > 2:
-        high = law[np.asarray(places)]
-        deep = [min(high[i - 1], high[i + 1]) / high[i] for i in range(1, len(places) - 1, 2)]
+        high = law[np.asarray(places)].tolist()
+        sides = [min(high[i - 1], high[i + 1]) for i in range(1, len(places) - 1, 2)]
+        deep = [side / max(dip, _NEVER) for side, dip in zip(sides, high[1::2], strict=False)]
         least = int(np.argmin(deep))
         if deep[least] >= _DEEP:
             break

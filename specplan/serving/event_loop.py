@@ -13,53 +13,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Literal, NamedTuple
 
 import numpy as np
 
 from specplan.domain.traffic import Trace
 from specplan.serving.clock import Clock
 from specplan.serving.draws import Streams
+from specplan.serving.entries import Entry, Gating, whole
 from specplan.serving.replica import Replica
 
 TOLD = 1000  # requests that start between two words of progress
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gating:
-    """What a policy looks at, and how sure it must be before k changes.
-
-    By batch, k is that of the sequences that decode; by queue, none is drafted while more than
-    `queue` requests wait. A new k is taken once the batch is `sequences` beyond the range of the
-    old one, and not before `dwell_s` since the last change.
-    """
-
-    by: Literal["batch", "queue"] = "batch"
-    queue: int = 0
-    sequences: int = 0
-    dwell_s: float = 0.0
-
-
-class Entry(NamedTuple):
-    """Equal rounds, or one step with prompt tokens: from `start_s` on for `time_s`. Rounds hand out
-    `chunks` of `tokens` together, ends of prompts `first` tokens; the batch is 0 in a step of
-    prompts alone. Bytes are of the caches at the beginning and the end.
-    """
-
-    start_s: float
-    time_s: float
-    rounds: int
-    batch: int
-    k: int
-    chunks: int
-    tokens: int
-    first: int
-    prompt: int
-    waiting: int
-    before_bytes: float
-    after_bytes: float
 
 
 Running = tuple[list[int], list[int], int, int]
@@ -71,7 +35,7 @@ class Server:
     """One replica and the requests that come to it: `run` goes through all of them.
 
     `first_s` and `done_s` are when each request had its first and its last token, NaN before;
-    `over` how many of its gaps were longer than `gap_s`.
+    `over` how many of its gaps were longer, for each of the times `gaps_s`.
     """
 
     def __init__(
@@ -81,12 +45,12 @@ class Server:
         streams: Streams,
         log: Callable[[Entry], None],
         gating: Gating,
-        gap_s: float,
+        gaps_s: Sequence[float] = (),
     ) -> None:
         room, policy = replica.room, replica.policy
         self.clock = Clock(replica.pace, policy)
         self.policy, self.gating, self.streams, self.log = policy, gating, streams, log
-        self.gap_s = gap_s
+        self.gaps_s = gaps_s
         self.pool, self.ahead, self.block = room.pool_bytes, room.ahead, room.block
         self.step_tokens = room.step_tokens
         widest = max(self.clock.width[k] for k in policy.lengths)
@@ -104,7 +68,7 @@ class Server:
         nan = float("nan")
         requests = len(self.isl)
         self.first_s, self.done_s = [nan] * requests, [nan] * requests
-        self.over = [0] * requests
+        self.over = [[0] * requests for _ in self.gaps_s]
         self.gaps: list[tuple[float, float]] = []
         self.refused: list[int] = []
         self.preempted = 0
@@ -117,23 +81,31 @@ class Server:
         self._context = self._offset = 0
         self._bytes = self._prompt_bytes = 0.0
         self._range = 0
-        self._changed, self._blocked, self._over = -float("inf"), False, 0
+        self._gated = len(self.policy.k) > 1 or self.gating.by == "queue"
+        self._changed, self._blocked = -float("inf"), False
+        self._over = [0] * len(self.gaps_s)
         self._wanted_at = float("inf")
         self.k = self.policy.k[0]
 
     def run(self, told: Callable[[int], None]) -> None:
         """Until every request is done; `told` of requests as they come."""
-        while self._running or self._prompts or self._waiting or self._next < len(self.isl):
-            self._arrive(told)
-            if not (self._running or self._prompts or self._waiting):
-                if self._next < len(self.isl):
-                    self._now = max(self.arrival[self._next], self._now)
+        arrival, total = self.arrival, len(self.arrival)
+        waiting, prompts = self._waiting, self._prompts
+        while self._running or prompts or waiting or self._next < total:
+            if self._next < total and arrival[self._next] <= self._now:
+                self._arrive(told)
+            if not (self._running or prompts or waiting):
+                if self._next < total:
+                    self._now = max(arrival[self._next], self._now)
                 continue
-            self._make_room()
-            if self._running:
+            self._blocked = self._bytes + self._prompt_bytes > self.pool
+            if self._blocked:
+                self._make_room()
+            if self._gated and self._running:
                 self._gate()
-            prompt, attended = self._chunks()
+            prompt, attended = self._chunks() if prompts or waiting else (0, 0.0)
             self._go_on(prompt, attended)
+        told(total % TOLD)
 
     @property
     def held_bytes(self) -> float:
@@ -161,9 +133,7 @@ class Server:
         """Takes back the blocks of those that came last, until the others can go on; their tokens
         are a prompt then, at the head of the queue.
         """
-        self._blocked = False
         while self._bytes + self._prompt_bytes > self.pool:
-            self._blocked = True
             self.preempted += 1
             if self._prompts:
                 rid = self._prompts.pop()[0]
@@ -173,7 +143,7 @@ class Server:
                 context = self._drop(rid)
                 self._made[rid] = context - self.isl[rid]
                 self._last[rid] = self._now
-                self.over[rid] += self._over
+                self._since(rid, 1)
                 self._ends = [end for end in self._ends if end[1] != rid]
                 heapify(self._ends)
             self._waiting.appendleft(rid)
@@ -201,10 +171,7 @@ class Server:
 
     def _gate(self) -> None:
         """The k of the next rounds."""
-        policy, gating = self.policy, self.gating
-        if len(policy.k) == 1 and gating.by == "batch":
-            return
-        wanted = self._wanted()
+        wanted, gating = self._wanted(), self.gating
         self._wanted_at = float("inf")
         if wanted == self.k:
             return
@@ -270,9 +237,11 @@ class Server:
         self._now += time_s
         self._round += rounds
         after = min(self._bytes + self._prompt_bytes, self.pool)  # what is over is never given
-        if rounds and time_s > rounds * self.gap_s:
-            self._over += rounds
-        tokens = self._context - context - self._finish()
+        for i, gap_s in enumerate(self.gaps_s):
+            self._over[i] += rounds if time_s > rounds * gap_s else 0
+        tokens = self._context - context
+        if self._ends and self._ends[0][0] == self._round:
+            tokens -= self._finish()
         first = self._firsts() if prompt else 0
         self.log(
             Entry(
@@ -336,7 +305,7 @@ class Server:
             rid = heappop(ends)[1]
             spare += self._drop(rid) - self.isl[rid] - self.osl[rid]
             self.done_s[rid] = self._now
-            self.over[rid] += self._over
+            self._since(rid, 1)
         return spare
 
     def _firsts(self) -> int:
@@ -349,22 +318,22 @@ class Server:
             if self._made[rid]:
                 gap_s = self._now - self._last[rid]
                 self.gaps.append((self._now, gap_s))
-                self.over[rid] += gap_s > self.gap_s
+                for over, limit_s in zip(self.over, self.gaps_s, strict=True):
+                    over[rid] += gap_s > limit_s
             else:
                 self.first_s[rid] = self._now
             self._made[rid] += 1
             if self._made[rid] == self.osl[rid]:
                 self.done_s[rid] = self._now
             else:
-                self.over[rid] -= self._over
+                self._since(rid, -1)
                 self._join(rid)
         return count
 
-
-def whole(tokens: Sequence[float], least: int) -> list[int]:
-    """Numbers of tokens, `least` or more, as a loop wants them."""
-    found: list[int] = np.maximum(np.asarray(tokens, np.int64), least).tolist()
-    return found
+    def _since(self, rid: int, sign: int) -> None:
+        """Counts the long gaps of a sequence: up to its end, less those up to its beginning."""
+        for over, count in zip(self.over, self._over, strict=True):
+            over[rid] += sign * count
 
 
 def _chunk(one: list[int], tokens: int, seen: float, budget: int) -> tuple[int, float, int]:

@@ -8,7 +8,7 @@ those that are done are computed until the last one is. Tokens reach their reade
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from specplan.domain.traffic import Trace
 from specplan.serving.clock import Clock
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import TOLD, Entry, Gating, whole
+from specplan.serving.entries import Entry, Gating, whole
+from specplan.serving.event_loop import TOLD
 from specplan.serving.replica import Replica
 
 
@@ -39,13 +40,13 @@ class StaticServer:
         streams: Streams,
         log: Callable[[Entry], None],
         gating: Gating,
-        gap_s: float,
         static: Static,
+        gaps_s: Sequence[float] = (),
     ) -> None:
         room, policy = replica.room, replica.policy
         self.clock, self.room = Clock(replica.pace, policy), room
         self.policy, self.gating, self.streams, self.log = policy, gating, streams, log
-        self.gap_s, self.static = gap_s, static
+        self.gaps_s, self.static = gaps_s, static
         widest = max(self.clock.width[k] for k in policy.lengths)
         most = min(room.sequences, replica.pace.most, max(int(room.step_tokens // widest), 1))
         self.most = min(static.size, most)
@@ -55,7 +56,7 @@ class StaticServer:
         self.kind = streams.kinds(self.isl, self.osl)
         nan = float("nan")
         self.first_s, self.done_s = [nan] * len(self.isl), [nan] * len(self.isl)
-        self.over = [0] * len(self.isl)
+        self.over = [[0] * len(self.isl) for _ in gaps_s]
         self.gaps: list[tuple[float, float]] = []
         self.refused: list[int] = []
         self.preempted = 0
@@ -133,7 +134,8 @@ class StaticServer:
             self._now += time_s
             for i in np.flatnonzero(active).tolist():
                 self.done_s[live[i]] = self._now
-                self.over[live[i]] += time_s > self.gap_s
+                for over, gap_s in zip(self.over, self.gaps_s, strict=True):
+                    over[live[i]] += time_s > gap_s
 
     def _drawn(self, live: list[int], k: int) -> npt.NDArray[np.int64]:
         """Tokens of each round of each sequence (rounds, n), 0 where it is done. What nobody asked

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.physics.tokens import FloatArray
-from specplan.serving.event_loop import Entry
+from specplan.serving.entries import Entry
 
 FOLDED = 1 << 15  # entries that are held before they are summed up
 FINEST_S = 1e-6  # gaps below are counted as this

@@ -14,7 +14,7 @@ import numpy as np
 from specplan.domain.slo import Slo
 from specplan.domain.traffic import Trace, Traffic
 from specplan.errors import Refused
-from specplan.serving.event_loop import Gating
+from specplan.serving.entries import Gating
 from specplan.serving.incoming import drawn
 from specplan.serving.lock_step import Static
 from specplan.serving.outcome import Outcome, Outcomes, outcome_of
@@ -109,7 +109,7 @@ def _in_turn(job: Job, replications: int, told: Callable[[int], None]) -> Outcom
         while len(runs) < replications and not interrupted:
             run = job.run(len(runs), told)
             interrupted = run.interrupted
-            if not interrupted or (not runs and run.counts["done"]):
+            if not interrupted or (not runs and run.counts["requests"]):
                 runs.append(run)
     except KeyboardInterrupt:
         interrupted = True

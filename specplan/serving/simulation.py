@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,8 @@ from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Trace
 from specplan.physics.tokens import FloatArray
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Gating, Server
+from specplan.serving.entries import Gating
+from specplan.serving.event_loop import Server
 from specplan.serving.lock_step import Static, StaticServer
 from specplan.serving.record import FINEST_S, FOLDED, RESOLUTION, Record, Timeline
 from specplan.serving.replica import Replica
@@ -86,10 +87,10 @@ class Run:
 
     `itl` is of tokens: those of one round reach the reader together, all but the first after no
     time; `itl_chunk` is of rounds. `batch_law` and `batch_rounds` are shares of time and of rounds
-    by sequences that decode (0.. and 1.. up to the most that may run), `k_shares` of the time of
-    rounds and `k_rounds` of rounds. `interrupted` runs were stopped, and have what was done by
-    then. `made` tokens in all are those that were asked for by requests that are done, and
-    `held_bytes` is what was still held in the end.
+    by sequences that decode (0.. up to the most that may run), `k_shares` of the time of rounds and
+    `k_rounds` of rounds. `left` waited when the last request came. `interrupted` runs were stopped,
+    and have what was done by then; otherwise `made` tokens are those `asked` for by requests that
+    are done, and `held_bytes`, what is held in the end, is 0.
     """
 
     from_s: float
@@ -158,14 +159,13 @@ def simulate(
         from_s=warm_up * span_s,
         to_s=span_s if warm_up else float("inf"),
     )
-    itl = [limit for limit in slo.limits if limit.metric == "itl"]
-    gap_s = itl[0].limit_s if itl else float("inf")
+    gaps_s = [limit.limit_s for limit in slo.limits if limit.metric == "itl"]
     streams = Streams(replica.acceptance, seeds)
     log = record.entries.append
     server = (
-        StaticServer(replica, arrivals, streams, log, gating, gap_s, static)
+        StaticServer(replica, arrivals, streams, log, gating, static, gaps_s)
         if static
-        else Server(replica, arrivals, streams, log, gating, gap_s)
+        else Server(replica, arrivals, streams, log, gating, gaps_s)
     )
 
     def heard(done: int) -> None:
@@ -185,19 +185,17 @@ def run_of(
     server: Server | StaticServer, record: Record, slo: Slo, *, interrupted: bool = False
 ) -> Run:
     """The measures of what a server did."""
-    first, done, came = (
-        np.asarray(values, np.float64) for values in (server.first_s, server.done_s, server.arrival)
-    )
+    first, done, came = _times(server)
     osl = np.asarray(server.osl, np.int64)
-    to_s = min(record.to_s, record.end_s)
+    to_s, last_s = min(record.to_s, record.end_s), min(record.span_s, record.end_s)
     finished = ~np.isnan(done)
     counted = finished & (came >= record.from_s)
     window_s = max(to_s - record.from_s, 1e-9)
     ttft, e2e = (first - came)[counted], (done - came)[counted]
     further = np.maximum(osl - 1, 1)[counted]
-    tpot = ((done - first)[counted] / further)[osl[counted] > 1]
-    over = np.asarray(server.over, np.float64)[counted] / further
-    good = _good(slo, ttft, (done - first)[counted] / further, e2e, over)
+    tpot = (done - first)[counted] / further
+    over = [np.asarray(of, np.float64)[counted] / further for of in server.over]
+    good = _good(slo, {"ttft": ttft, "tpot": tpot, "e2e": e2e}, over)
     resumed = np.asarray([gap for at, gap in server.gaps if record.from_s <= at < record.to_s])
     record.count(resumed, np.ones(len(resumed)))
     chunks, tokens = float(record.gaps.sum()), record.tokens + len(resumed)
@@ -212,17 +210,17 @@ def run_of(
         refused=len(server.refused),
         preempted=server.preempted,
         unfinished=len(osl) - int(finished.sum()) - len(server.refused),
-        left=int(((came <= to_s) & ~(first <= to_s)).sum()) - len(server.refused),
+        left=int(((came <= last_s) & ~(first <= last_s)).sum()) - len(server.refused),
         interrupted=interrupted,
         made=record.made,
         asked=int(osl[finished].sum()),
         held_bytes=server.held_bytes,
         steps=record.steps,
         ttft=Sample(np.sort(ttft)),
-        tpot=Sample(np.sort(tpot)),
+        tpot=Sample(np.sort(tpot[osl[counted] > 1])),
         e2e=Sample(np.sort(e2e)),
-        itl=Gaps(record.gaps, tokens - chunks, record.gap_s / max(tokens, 1)),
-        itl_chunk=Gaps(record.gaps, 0.0, record.gap_s / max(chunks, 1)),
+        itl=Gaps(record.gaps, tokens - chunks, _mean(record.gap_s, tokens)),
+        itl_chunk=Gaps(record.gaps, 0.0, _mean(record.gap_s, chunks)),
         good=None if good is None else float(good.mean()) if len(good) else float("nan"),
         requests_per_s=float(((done > record.from_s) & (done <= to_s)).sum()) / window_s,
         tokens_per_s=(record.tokens + record.first) / window_s,
@@ -234,26 +232,34 @@ def run_of(
         utilisation=min(record.busy_s / window_s, 1.0),
         k_shares={k: s / decode_s for k, s in sorted(record.k_s.items())},
         k_rounds={k: n / record.rounds for k, n in sorted(record.k_rounds.items())},
-        tokens_per_round=record.tokens / max(chunks - len(resumed), 1),
+        tokens_per_round=_mean(record.tokens, chunks - len(resumed)),
         kv_share=record.kv_s / window_s / record.pool,
         kv_peak=record.peak / record.pool,
         timeline=record.timeline(),
     )
 
 
-def _good(
-    slo: Slo, ttft: FloatArray, tpot: FloatArray, e2e: FloatArray, over: FloatArray
-) -> FloatArray | None:
+def _times(server: Server | StaticServer) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """When each request had its first and its last token, NaN before, and when it came."""
+    first, done = np.asarray(server.first_s, np.float64), np.asarray(server.done_s, np.float64)
+    return first, done, np.asarray(server.arrival, np.float64)
+
+
+def _mean(total: float, count: float) -> float:
+    """NaN where there is nothing."""
+    return total / count if count else float("nan")
+
+
+def _good(slo: Slo, of: Mapping[str, FloatArray], over: Sequence[FloatArray]) -> FloatArray | None:
     """Which requests (n,) meet all limits; None without any. A limit on gaps is met by a request of
-    which no more gaps exceed it than its percentile leaves.
+    which no more gaps exceed it, `over` of all, than its percentile leaves.
     """
     if not slo.limits:
         return None
-    met = np.ones(len(ttft), np.bool_)
-    of = {"ttft": ttft, "tpot": tpot, "e2e": e2e}
+    met, gaps = np.ones(len(of["ttft"]), np.bool_), iter(over)
     for limit in slo.limits:
         if limit.metric == "itl":
-            met &= over <= 1 - limit.percentile / 100 + 1e-12
+            met &= next(gaps) <= 1 - limit.percentile / 100 + 1e-12
         else:
             met &= of[limit.metric] <= limit.limit_s
     return met.astype(np.float64)

@@ -39,6 +39,7 @@ PUBLIC = {
     "load",
     "memory",
     "scenario",
+    "simulate",
     "sweep",
 }
 CARD = "hardware/h100-sxm.yaml"

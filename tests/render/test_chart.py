@@ -106,3 +106,58 @@ def test_no_other_format_draws_it(name):
         renderer(name)(answer, out, Look())
         texts.append(out.getvalue())
     assert texts[0] == texts[1]
+
+
+def linear(*curves: Curve, **more) -> Chart:
+    return Chart(
+        x_label="s", y_label="sequences", curves=curves, x_scale="linear", y_scale="linear", **more
+    )
+
+
+def shown(chart: Chart) -> list[str]:
+    return drawn(replace(ANSWER, view=replace(ANSWER.view, chart=chart)))
+
+
+def test_a_linear_axis_begins_at_0_and_has_even_steps():
+    lines = shown(linear(Curve("c", ((0.0, 10.0), (50.0, 40.0)))))
+    numbers = [line.split("|")[0].strip() for line in lines if "|" in line]
+    assert [n for n in numbers if n] == ["40", "20", "0"]
+    assert lines[-3].split() == ["0", "20", "40"]
+
+
+def test_a_line_on_linear_axes_is_straight():
+    lines = shown(linear(Curve("c", ((0.0, 0.0), (64.0, 18.0)))))
+    rows = [line.partition("|")[2] for line in lines if "|" in line]
+    places = [
+        (column, 17 - row)
+        for row, text in enumerate(rows)
+        for column in range(len(text))
+        if text[column] == "."
+    ]
+    assert len(places) == 64
+    assert all(abs(height - column * 18 / 64) <= 1 for column, height in places)
+
+
+def test_what_is_filled_is_drawn_from_the_foot_and_nothing_at_0():
+    steps = Curve("", ((0.0, 0.0), (32.0, 0.0), (32.0001, 18.0), (64.0, 18.0)), fill=True)
+    rows = [line.partition("|")[2] for line in shown(linear(steps)) if "|" in line]
+    assert {row.lstrip() for row in rows} == {"." * 32}
+
+
+def test_pictures_stand_on_one_axis_and_curves_have_their_signs():
+    upper = Curve("upper", ((0.0, 1.0), (100.0, 2.0)), sign="*")
+    lower = Curve("", ((50.0, 3.0), (100.0, 4.0)))
+    lines = shown(linear(upper, tall=0.5, more=(replace(linear(lower, tall=0.5), y_label="k"),)))
+    assert len([line for line in lines if "|" in line]) == 18
+    assert lines.index("k") > lines.index("sequences")
+    below = [line.partition("|")[2] for line in lines[lines.index("k") :] if "|" in line]
+    assert min(row.index(".") for row in below if "." in row) == 32
+    assert lines[-1] == "  * upper"
+    above = [line.partition("|")[2] for line in lines[: lines.index("k")]]
+    assert sum(row.count("*") for row in above) == 64
+
+
+def test_a_level_line_at_0_can_be_drawn():
+    lines = shown(linear(Curve("c", ((0.0, 0.0), (5.0, 0.0)))))
+    (row,) = [line for line in lines if "." in line.partition("|")[2]]
+    assert row == f"        0 |{'.' * 64}"

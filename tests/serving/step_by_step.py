@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from specplan.domain.traffic import Trace
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Gating
+from specplan.serving.entries import Gating
 from specplan.serving.replica import Replica
 
 

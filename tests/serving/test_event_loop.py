@@ -18,11 +18,11 @@ from specplan.domain.acceptance import Alpha
 from specplan.domain.acceptance_parts import ByContext, Mixture
 from specplan.domain.traffic import Trace
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Entry, Gating, Server
+from specplan.serving.entries import Entry, Gating
+from specplan.serving.event_loop import Server
 from specplan.serving.policy import Policy
 from specplan.serving.replica import Replica
 
-NEVER = float("inf")
 SWITCHING = Policy("gated", (3, 1, 0), (4, 8, 9), tax=0.1)
 MIXED = Mixture(((0.5, Alpha(0.9)), (0.5, ByContext(((100.0, Alpha(0.2)), (600.0, Alpha(0.8)))))))
 
@@ -32,11 +32,11 @@ def seeds() -> np.random.SeedSequence:
 
 
 def served(
-    one: Replica, trace: Trace, gating: Gating | None = None, gap_s: float = NEVER
+    one: Replica, trace: Trace, gating: Gating | None = None, gaps_s: tuple[float, ...] = ()
 ) -> tuple[Server, list[Entry]]:
     log: list[Entry] = []
     found = Server(
-        one, trace, Streams(one.acceptance, seeds()), log.append, gating or Gating(), gap_s
+        one, trace, Streams(one.acceptance, seeds()), log.append, gating or Gating(), gaps_s
     )
     found.run(lambda _: None)
     return found, log
@@ -223,8 +223,11 @@ def test_the_tax_is_of_plain_steps_on_a_server_that_could_speculate():
 def test_gaps_beyond_a_limit_are_counted_for_each_request():
     one = server(sequences=8, pool_tokens=1500.0, per_sequence_s=2e-4, prompt_s=1e-5)
     trace = requests(60, 30.0)
-    jumping, _ = served(one, trace, gap_s=0.0021)
+    jumping, _ = served(one, trace, gaps_s=(0.0021, 0.003))
     steps = stepped(one, trace)
     assert jumping.preempted > 0
-    assert jumping.over == [sum(gap > 0.0021 for gap in one.gaps) for one in steps.all]
-    assert 0 < sum(jumping.over) < sum(len(one.gaps) for one in steps.all)
+    all_gaps = sum(len(one.gaps) for one in steps.all)
+    for over, limit in zip(jumping.over, (0.0021, 0.003), strict=True):
+        assert over == [sum(gap > limit for gap in one.gaps) for one in steps.all]
+        assert 0 < sum(over) < all_gaps
+    assert sum(jumping.over[1]) < sum(jumping.over[0])

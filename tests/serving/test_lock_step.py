@@ -12,14 +12,14 @@ from specplan.domain.traffic import Trace
 from specplan.physics.survival import survival
 from specplan.physics.tokens import lockstep_tokens
 from specplan.serving.draws import Streams
-from specplan.serving.event_loop import Entry, Gating
+from specplan.serving.entries import Entry, Gating
 from specplan.serving.lock_step import Static, StaticServer
 
 
 def served(one, trace, static, gating=None):
     log: list[Entry] = []
     streams = Streams(one.acceptance, np.random.SeedSequence(3))
-    found = StaticServer(one, trace, streams, log.append, gating or Gating(), 1.0, static)
+    found = StaticServer(one, trace, streams, log.append, gating or Gating(), static)
     found.run(lambda _: None)
     return found, log
 

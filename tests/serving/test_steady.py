@@ -17,7 +17,7 @@ from specplan.domain.traffic import Lengths
 from specplan.errors import Refused, UsageError
 from specplan.serving.pace import Pace, Prompts
 from specplan.serving.policy import Policy, fixed
-from specplan.serving.queues import md1_ttft_s, mm1_response_s, mm1_wait_quantile_s
+from specplan.serving.queues import md1_ttft_s, mg1_wait_s, mm1_response_s, mm1_wait_quantile_s
 from specplan.serving.replica import Replica
 from specplan.serving.room import Room
 from specplan.serving.steady import Steady, largest_rate, saturation, steady
@@ -94,6 +94,20 @@ def test_a_batch_of_one_and_exponential_outputs_is_m_m_1(load):
         tail = float(mm1_wait_quantile_s(load / asked, asked, 90))
         assert found.ttft.percentile(90) == pytest.approx(tail, rel=0.05)
     assert saturation(server, lengths) == pytest.approx(1 / asked, rel=1e-3)
+
+
+@pytest.mark.parametrize("osl", [[301.0], [101.0, 1001.0]])
+@pytest.mark.parametrize("load", [0.3, 0.8])
+def test_a_batch_of_one_waits_as_m_g_1(osl, load):
+    part = [1.0] * len(osl)
+    lengths = Lengths(isl=part, osl=osl, hit=[0.0] * len(osl), weight=[1 / len(osl)] * len(osl))
+    after = np.asarray(osl) - 1
+    asked = 1e-3 * float(after.mean())
+    cv2 = float((after**2).mean() / after.mean() ** 2 - 1)
+    server = line(np.full(1, 1e-3), budget=10_000, sequences=1)
+    found = steady(server, lengths, load / asked)
+    wait = float(mg1_wait_s(load / asked, asked, cv2))
+    assert found.ttft.mean == pytest.approx(wait, rel=0.01, abs=2e-3)  # and the round it is in
 
 
 def test_rounds_that_any_number_shares_are_m_g_infinity():
@@ -281,3 +295,22 @@ def test_a_limit_that_no_traffic_keeps_has_no_rate():
     found = largest_rate(replica(), MIXED, Slo(limits=(Limit("tpot", 50, 1e-4),)))
     assert found.rate_per_s == 0
     assert found.bound_by == "tpot_p50"
+
+
+def test_what_nobody_would_serve_has_an_answer_or_a_refusal():
+    """Prompts of one token and of a hundred thousand, all in a cache, one output token, little
+    traffic and nearly too much: no figure that is none.
+    """
+    for isl, osl, hit in ((1, 1, 0), (1e5, 1, 0), (435, 3, 434), (14, 341, 14), (5e4, 700, 0)):
+        lengths = Lengths(isl=[isl, 20.0], osl=[osl, 9.0], hit=[hit, 0.0], weight=[0.9, 0.1])
+        for role in ("both", "prefill", "decode"):
+            most = saturation(replica(), lengths, role)
+            for load, dispersion in ((1e-6, 1.0), (0.9, 1.0), (0.9, 30.0)):
+                found = steady(replica(), lengths, load * most, dispersion, role)
+                for law in (found.ttft, found.tpot, found.itl, found.itl_chunk, found.e2e):
+                    told = [law.mean, *(law.percentile(p) for p in (0, 50, 95, 99, 100))]
+                    assert np.isfinite(told).all()
+                    assert min(told) >= 0
+                    assert told[1:] == sorted(told[1:])
+                assert found.batch_mean <= found.batch_most
+                assert 0 <= found.kv_share <= 1
