@@ -157,6 +157,8 @@ def examples() -> None:
     """What the examples on help pages read, in the current folder."""
     generated.examples()
     steptimes.examples()
+    batches = "batch,share\n1,0.1\n8,0.2\n24,0.3\n64,0.25\n160,0.15\n"
+    Path("batches.csv").write_text(batches, "utf-8")
     for name, fixture in COUNTED.items():
         Path(name).write_bytes((FIXTURES / fixture).read_bytes())
     for name, config in (

@@ -150,7 +150,7 @@ specplan best-tree -t llama-3-8b -d free -g l4 --ranks .6 --shape eagle:5,4,8"""
     "gate": """\
 specplan gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
 specplan gate -t llama-3-8b -d free -g h100 -a 0.5 -c 256 -k 1,2,4,8
-specplan gate -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7 -k 3 --over batches.csv""",
+specplan gate -t llama-3.1-8b -d eagle3 -g h100 -a 0.7 -k 3 --over batches.csv""",
     "memory": """\
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100
 specplan memory -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -k 4 -c 8k

@@ -38,6 +38,7 @@ WEIGHTS: Final[Mapping[str, tuple[Weighed, bool]]] = {
 are shares of the whole."""
 FORM: Final = "batch and share (of time), or batch and count (of rounds)"
 LARGEST: Final = 1_000_000_000  # sequences
+HEAVIEST: Final = 1e18
 OFF: Final = 0.01  # that rounded shares may add up to beside 1
 _SHOWN: Final = 60
 
@@ -58,8 +59,8 @@ class _Read:
         if not (batch.is_integer() and 0 <= batch <= LARGEST):
             what = f"batch {batch:g} is no number of sequences"
             raise InputError(what, where=where, expected="a whole number, 0 or more")
-        if not 0 <= weight < math.inf:
-            raise InputError(f"weight {weight:g}", where=at, expected="0 or more")
+        if not 0 <= weight <= HEAVIEST:
+            raise InputError(f"weight {weight:g}", where=at, expected="0 to 1e18")
         if batch in self.seen:
             first = self.seen[int(batch)]
             before = f"; first on line {first.line}" if first.line else ""
@@ -70,9 +71,8 @@ class _Read:
     def histogram(self, head: Where, recorded: Recorded, digest: str | None) -> Histogram:
         """All of it; refused where it weighs nothing, or where shares add up to something else."""
         total = math.fsum(self.found.values())
-        if not self.found or not 0 < total < math.inf:
-            what = "no batch has a weight above 0" if total < math.inf else "the weights overflow"
-            raise InputError(what, where=head, expected=FORM)
+        if not total:
+            raise InputError("no batch has a weight above 0", where=head, expected=FORM)
         if self.shares and abs(total - 1) > OFF:
             hint = "20 % is 0.2" if abs(total - 100) <= 100 * OFF else "counts go under `count`"
             what = f"the shares add up to {total:.4g}"
@@ -207,7 +207,7 @@ def _mapping(
     pairs = [
         (_key(key, name), _plain(value, f"'{key}'"[:_SHOWN], name)) for key, value in _items(data)
     ]
-    total = math.fsum(weight for _, weight in pairs)
+    total = sum(weight for _, weight in pairs)
     counts = abs(total - 1) > OFF and all(weight.is_integer() for _, weight in pairs)
     read = _Read(shares=not counts, of="rounds" if counts else "time")
     for batch, weight in pairs:
