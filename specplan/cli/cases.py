@@ -21,7 +21,7 @@ from specplan.domain.model import Model
 from specplan.domain.plan import At
 from specplan.domain.scenario import Scenario
 from specplan.errors import InputError, Where, placed
-from specplan.questions.verdicts import Case, Expectation, Narrowed, Outcome, Used, Value
+from specplan.questions.expectations import Case, Expectation, Narrowed, Outcome, Used, Value
 from specplan.rules import Finding
 from specplan.rules.cards import check_card
 from specplan.rules.names import OVERRIDE

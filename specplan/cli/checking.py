@@ -24,7 +24,8 @@ from specplan.domain.bands import Bands
 from specplan.domain.measurement import HeldOut
 from specplan.errors import InputError, Refused, SpecplanError, Where, unknown
 from specplan.questions.check import Seen
-from specplan.questions.verdicts import Judged, Outcome, judged
+from specplan.questions.expectations import Outcome
+from specplan.questions.verdicts import Judged, judged
 from specplan.rules import Finding
 from specplan.rules.cards import check_card
 from specplan.rules.plans import REFUSED, UNREADABLE

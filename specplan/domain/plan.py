@@ -150,6 +150,12 @@ class Expect(Strict):
     max_k_regret: Annotated[float, Ge(0), Le(1)] | None = None
     min_alpha_margin: Annotated[float, Ge(-1), Le(1)] | None = None
     min_break_even_batch: Annotated[int, Ge(1), Le(1_000_000_000)] | None = None
+    max_gpus: Annotated[int, Ge(1), Le(1_000_000_000)] | None = None
+    max_usd_per_million_output_tokens: Annotated[float, Ge(0), Le(1e9)] | None = None
+    meets_slo: bool | None = None
+    max_itl_p50: Annotated[float, Unit("s"), NEEDS_UNIT, Ge(1e-6), Le(1e3)] | None = None
+    max_itl_p95: Annotated[float, Unit("s"), NEEDS_UNIT, Ge(1e-6), Le(1e3)] | None = None
+    max_itl_p99: Annotated[float, Unit("s"), NEEDS_UNIT, Ge(1e-6), Le(1e3)] | None = None
 
     def limits(self) -> dict[str, float | int | bool]:
         """The expectations that are set, by key, in the order they are defined."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from specplan.domain.answer import Answer, Basis, Column, Lines, Scalar, View, table_of
 from specplan.domain.scenario import Input
 from specplan.questions.common import basis_of
+from specplan.questions.expectations import Outcome
 from specplan.questions.grids import PLACE_COLUMNS, WORKLOAD_COLUMNS
-from specplan.questions.verdicts import Judged, Outcome
-from specplan.rules.plans import CHANGED, EXPECTED
+from specplan.questions.verdicts import Judged
+from specplan.rules.plans import BY_KEY, CHANGED
 from specplan.rules.registry import RULES
 
 EXACT = Basis(kind="exact", says="")
@@ -34,6 +35,8 @@ COLUMNS = (
     Column("speedup", "1", "speedup", "times", "at that k"),
     Column("best_k", "tokens", "best k", "count", "best draft length there"),
     Column("best_speedup", "1", "best", "times", "speedup of the best k"),
+    Column("policy", "", "policy", "text", "of traffic: k=N, gated or without speculation"),
+    Column("gpus", "GPU", "GPUs", "count", "that the traffic needs there"),
 )
 _OF_FACTS = COLUMNS[11:]
 
@@ -110,8 +113,7 @@ def _counted(seen: Seen, found: Sequence[Outcome]) -> Checked:
     expected = [outcome for plan in seen.plans for outcome in plan.outcomes]
     unsure = sum(o.holds and o.finding.level != "pass" for o in expected)
     hold = sum(o.holds for o in expected) - unsure
-    keys = {rule.key for rule in EXPECTED}
-    besides = [o for o in found if o.name not in keys and not (o.unreadable or o.refused)]
+    besides = [o for o in found if o.name not in BY_KEY and not (o.unreadable or o.refused)]
     levels = [o.finding.level for o in besides]
     return Checked(
         plans=len(seen.plans) + seen.unread,
@@ -205,7 +207,8 @@ def _record(outcome: Outcome) -> dict[str, Scalar]:
         "found": found if found is not None and math.isfinite(found) else None,
         "unit": outcome.unit,
     }
-    return record | {column.name: getattr(facts, column.name, None) for column in _OF_FACTS}
+    told = {column.name: getattr(facts, column.name, None) for column in _OF_FACTS}
+    return record | {name: None if value == math.inf else value for name, value in told.items()}
 
 
 def _basis(plans: Sequence[Judged]) -> Basis:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, fields, is_dataclass
 
 from specplan.domain.lock import LockedCard, LockedPlan
 from specplan.errors import Where
-from specplan.questions.verdicts import Judged, Outcome, Used
+from specplan.questions.expectations import Outcome, Used
+from specplan.questions.verdicts import Judged
 from specplan.rules import Finding, Level
-from specplan.rules.expected import Expected
+from specplan.rules.expected import Keyed
 from specplan.rules.names import Card
 from specplan.rules.plans import BY_KEY, CHANGED
 from specplan.visible import visible
@@ -36,7 +37,7 @@ def locked(plan: Judged) -> LockedPlan:
 
 
 def drifted(plan: Judged, before: LockedPlan) -> list[Outcome]:
-    """A finding for each card, and each file of counters, that is not the one locked: an error if a
+    """A finding for each card, file of counters and trace that is not the one locked: an error if a
     verdict moved.
     """
     changed = list(_others(plan, before))
@@ -62,7 +63,8 @@ def _others(plan: Judged, before: LockedPlan) -> Iterator[tuple[str, Where]]:
             yield _changed(used, before.cards[key]), used.where
     for name, digest in plan.case.files.items():
         if before.files.get(name, digest) != digest:
-            yield f"{visible(name, 200)} changed since the lock", plan.case.place("acceptance")
+            where = plan.case.places.get(name, plan.case.place("acceptance"))
+            yield f"{visible(name, 200)} changed since the lock", where
 
 
 def figures(card: Card) -> dict[str, float]:
@@ -115,7 +117,7 @@ class _Move:
     """What an expectation found then and finds now."""
 
     label: str
-    rule: Expected
+    rule: Keyed
     limit: float
     then: float
     now: float

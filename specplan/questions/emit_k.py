@@ -43,7 +43,7 @@ def chosen(scenario: Scenario, setup: Setup, shape: TreeShape | None, hysteresis
         return Chosen(k=shape.steps, batch=batch)
     if asked_plain(scenario, setup):
         return Chosen(k=0, batch=batch)
-    if _gated(scenario):
+    if asks_gate(scenario):
         return _by_batch(scenario, setup, hysteresis)
     if len(scenario.k) == 1:
         return Chosen(k=scenario.k[0], batch=batch, fits=_fits(scenario, setup))
@@ -65,7 +65,8 @@ def asked_plain(scenario: Scenario, setup: Setup) -> bool:
     return setup.draft.max_k == 0 or scenario.k == (0,)
 
 
-def _gated(scenario: Scenario) -> bool:
+def asks_gate(scenario: Scenario) -> bool:
+    """Whether k is to follow the batch."""
     given = scenario.inputs.get("k")
     return given is not None and given.value == GATED
 

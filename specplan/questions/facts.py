@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -52,13 +52,19 @@ def facts_of(scenario: Scenario, *, scan_to: int = 0) -> list[Facts]:
     if count > POINT_LIMIT:
         raise Refused(f"the plan has {count:,} points", hint=f"at most {POINT_LIMIT:,} are checked")
     work = _work(scenario)
-    telling = [t for t in _TELLING if len({t(s) for s in scenario.setups}) > 1]
+    apart = telling(scenario.setups)
     return [
         facts
         for setup in scenario.setups
         for chosen in _choices(_priced(setup, work, scenario), scenario.k)
-        for facts in _facts(chosen, ", ".join(t(setup) for t in telling), scan_to)
+        for facts in _facts(chosen, apart(setup), scan_to)
     ]
+
+
+def telling(setups: Sequence[Setup]) -> Callable[[Setup], str]:
+    """What tells each of these from the others, in words; "" for the only one."""
+    varying = [told for told in _TELLING if len({told(setup) for setup in setups}) > 1]
+    return lambda setup: ", ".join(told(setup) for told in varying)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from specplan.domain.answer import Answer, Basis, Column, Facts, Rows, View, table_of
 from specplan.errors import unknown
 from specplan.rules import Rule
-from specplan.rules.expected import Expected
+from specplan.rules.expected import Keyed
 from specplan.rules.registry import RULES
 
 COLUMNS = (
@@ -36,7 +36,7 @@ def every_rule() -> Answer:
 
 def one_rule(name: str) -> Answer:
     """One rule in full, by its id or by the expectation that it is about."""
-    by_key = {rule.key: rule for rule in RULES.values() if isinstance(rule, Expected)}
+    by_key = {rule.key: rule for rule in RULES.values() if isinstance(rule, Keyed)}
     rule = RULES.get(name.upper()) or by_key.get(name)
     if rule is None:
         raise unknown("rule", name, RULES | by_key, hint="specplan check --rules lists all")
@@ -50,7 +50,7 @@ def one_rule(name: str) -> Answer:
 
 
 def _key(rule: Rule) -> str:
-    return rule.key if isinstance(rule, Expected) else ""
+    return rule.key if isinstance(rule, Keyed) else ""
 
 
 def _answer(rules: tuple[Rule, ...], view: View) -> Answer:

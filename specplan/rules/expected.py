@@ -62,19 +62,25 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected(Rule):
-    """A key of `expect`. `found`, in `unit`, is what it looks at in the facts of a point.
-
-    `lack` is how far that misses the limit, positive where it fails; `say` puts a figure into words
-    that differ from those of the other; `aside` follows a failure. A `certain` figure does not
-    depend on how fast anything is, nor, with `any_batch`, on the batch.
+class Keyed(Rule):
+    """A key of `expect`, about a figure in `unit`. `lack` is how far that misses the limit, above 0
+    where it fails; `say` puts a figure into words that differ from those of the other.
     """
 
     key: str
     unit: str = "1"
-    found: Callable[[Facts], float]
     lack: Callable[[float, float], float]
     say: Callable[[float, float], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected(Keyed):
+    """One that is about points. `found` is what it looks at in the facts of each; `aside` follows a
+    failure. A `certain` figure does not depend on how fast anything is, nor, with `any_batch`, on
+    the batch.
+    """
+
+    found: Callable[[Facts], float]
     aside: Callable[[Facts], str] = lambda _: ""
     certain: bool = False
     any_batch: bool = False

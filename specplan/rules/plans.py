@@ -1,6 +1,7 @@
 """What a plan may expect, and what else can be wrong with one.
 
-An expectation is one entry of EXPECTED and one field of `Expect` in specplan/domain/plan.py.
+An expectation is one entry of EXPECTED, or of DEMANDED (rules/demanded.py) where it is about
+traffic, and one field of `Expect` in specplan/domain/plan.py.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 from specplan.domain.model import Model
 from specplan.rules import Finding, Rule
-from specplan.rules.expected import Expected, Facts, apart, as_told, at_least, at_most
+from specplan.rules.demanded import DEMANDED
+from specplan.rules.expected import Expected, Facts, Keyed, apart, as_told, at_least, at_most
 from specplan.units import people
 
 
@@ -181,9 +183,9 @@ ABSENT = Rule(
 CHANGED = Rule(
     id="SP103",
     level="note",
-    title="card or log changed since the lock",
-    what="A card, or a file of counters, is not the one that specplan.lock was written with; an "
-    "error if a verdict moved.",
+    title="card or file changed since the lock",
+    what="A card, a file of counters or a trace is not the one that specplan.lock was written "
+    "with; an error if a verdict moved.",
     why="The plan is as it was, and its figures are not.",
     remedy="If the new one is right, mend the plan and write the lock anew with --lock.",
 )
@@ -222,6 +224,7 @@ REFUSED = Rule(
 )
 PLAN_RULES: tuple[Rule, ...] = (
     *EXPECTED,
+    *DEMANDED,
     *(UNREADABLE, ABSENT, CHANGED, UNGUARDED, MISFIT, UNEVEN, REFUSED),
 )
 
@@ -247,4 +250,5 @@ def uneven(model: Model, tp: int) -> Finding | None:
     return Finding(UNEVEN.id, UNEVEN.level, message)
 
 
-BY_KEY = {rule.key: rule for rule in EXPECTED}
+POINTWISE = {rule.key: rule for rule in EXPECTED}
+BY_KEY: dict[str, Keyed] = {rule.key: rule for rule in (*EXPECTED, *DEMANDED)}
