@@ -15,8 +15,8 @@ from specplan.domain.slo import Slo
 from specplan.domain.traffic import Traffic
 from specplan.errors import SpecplanError
 from specplan.questions.capacity_figures import mean
-from specplan.questions.capacity_parts import closed_loop
-from specplan.questions.capacity_size import IDLE, Asked, Sized, sized
+from specplan.questions.capacity_plan import NO_DRAFTS, nearly_best, needed
+from specplan.questions.capacity_size import IDLE, Asked, Desk, sized
 from specplan.questions.compare_judge import place_of
 from specplan.questions.cost import MILLION, SECONDS_PER_HOUR, price_of
 from specplan.questions.emit_k import asks_gate
@@ -25,7 +25,6 @@ from specplan.questions.replicas import fixed_replica, gated_replica, plain_repl
 from specplan.questions.weigh import lengths
 from specplan.rules.demanded import PERCENTILES, TrafficFacts
 from specplan.serving.replica import Replica
-from specplan.serving.steady import saturation, steady
 
 WITHOUT = "without"
 GATED = "gated"
@@ -51,9 +50,7 @@ class Sizes:
 
     scenario: Scenario
     demand: Demand
-    _known: dict[tuple[object, ...], tuple[Replica, Sized | str] | str] = field(
-        default_factory=dict
-    )
+    _known: dict[tuple[object, ...], Desk | str] = field(default_factory=dict)
 
     def others(self, facts: TrafficFacts) -> TrafficFacts:
         """The same with the GPUs that other policies need in its place."""
@@ -62,9 +59,10 @@ class Sizes:
         found = []
         for policy in (GATED, WITHOUT):
             if policy != facts.policy and (policy == WITHOUT or setup.draft.max_k != 0):
-                one = self._sized(setup, acceptance, policy)
-                if not isinstance(one, str) and not isinstance(one[1], str):
-                    found.append((policy, float(one[1].replicas * one[0].gpus)))
+                desk = self._desk(setup, acceptance, policy)
+                size = desk if isinstance(desk, str) else sized(desk, self.demand.asked)
+                if not isinstance(size, str) and not isinstance(desk, str):
+                    found.append((policy, float(size.replicas * desk.replica.gpus)))
         return replace(facts, others=tuple(found))
 
     def facts(self) -> Iterator[TrafficFacts]:
@@ -85,14 +83,18 @@ class Sizes:
         return GATED if asks_gate(self.scenario) else f"k={self._best(setup, acceptance)}"
 
     def _best(self, setup: Setup, acceptance: Acceptance) -> int:
-        """The k of the highest rate of a server that is never without requests, those that keep the
-        promise about TPOT first.
-        """
-        asked, k = self.demand.asked, lengths(setup, self.scenario.candidates)
-        server = gated_replica(setup, acceptance, asked.shape, k)
-        loops = {n: closed_loop(server, asked, k=n) for n in k if n}
-        rated = [(loop.keeps, loop.rate_per_s, -n) for n, loop in loops.items() if loop]
-        return -max(rated)[2] if rated else k[1]
+        """The fixed k with the fewest GPUs, as capacity finds it."""
+        asked = self.demand.asked
+        gated = self._desk(setup, acceptance, GATED)
+        k = lengths(setup, self.scenario.candidates)[1:]
+        if isinstance(gated, str):
+            return k[0]
+        few = nearly_best(gated.replica, asked, k)
+        desks = {n: self._desk(setup, acceptance, f"k={n}") for n in few}
+        return min(
+            few,
+            key=lambda n: math.inf if isinstance(d := desks[n], str) else needed(d, asked),
+        )
 
     def _facts(self, setup: Setup, acceptance: Acceptance, policy: str) -> TrafficFacts:
         facts = TrafficFacts(
@@ -114,31 +116,27 @@ class Sizes:
             strain=math.inf,
             band=setup.band,
         )
-        found = self._sized(setup, acceptance, policy)
-        if isinstance(found, str):
-            return replace(facts, reason=found)
-        server, size = found
-        if isinstance(size, str):
-            return replace(facts, reason=size)
-        gpus = float(size.replicas * server.gpus)
+        desk = self._desk(setup, acceptance, policy)
+        size = desk if isinstance(desk, str) else sized(desk, self.demand.asked)
+        if isinstance(size, str) or isinstance(desk, str):
+            return replace(facts, reason=str(size))
+        gpus = float(size.replicas * desk.replica.gpus)
         return replace(
             facts,
             gpus=gpus,
             usd_per_million_output_tokens=self._usd(setup, gpus),
-            strain=self._strain(server),
+            strain=self._strain(desk),
             latency_s={f"itl_p{p}": float(size.at.itl.percentile(p)) for p in PERCENTILES},
         )
 
-    def _sized(
-        self, setup: Setup, acceptance: Acceptance, policy: str
-    ) -> tuple[Replica, Sized | str] | str:
-        """One server and how many of it the traffic needs, or why it cannot be had."""
+    def _desk(self, setup: Setup, acceptance: Acceptance, policy: str) -> Desk | str:
+        """One server, asked for its state at any rate, or why it cannot be had."""
         place = place_of(setup), WITHOUT
         key = place if policy == WITHOUT else (id(setup), acceptance, policy)
         if key not in self._known:
             try:
                 server = self._server(setup, acceptance, policy)
-                self._known[key] = server, sized(server, self.demand.asked)
+                self._known[key] = Desk(server, self.demand.traffic.lengths)
             except SpecplanError as error:
                 self._known[key] = error.said
         return self._known[key]
@@ -146,7 +144,7 @@ class Sizes:
     def _server(self, setup: Setup, acceptance: Acceptance, policy: str) -> Replica:
         shape = self.demand.asked.shape
         if policy == WITHOUT:
-            return plain_replica(undrafted(setup), acceptance, shape)
+            return plain_replica(undrafted(setup), NO_DRAFTS, shape)
         if policy == GATED:
             k = lengths(setup, self.scenario.candidates)
             return gated_replica(setup, acceptance, shape, k)
@@ -161,12 +159,12 @@ class Sizes:
         per_s = traffic.rate_per_s * mean(traffic.lengths, "osl")
         return MILLION * price[0] / SECONDS_PER_HOUR * gpus / per_s
 
-    def _strain(self, server: Replica) -> float:
+    def _strain(self, desk: Desk) -> float:
         """The worst latency of a request alone over its limit; 0 where nothing is promised."""
-        limits, traffic = self.demand.slo.limits, self.demand.traffic
-        if not limits:
+        if not self.demand.slo.limits:
             return 0.0
-        alone = steady(server, traffic.lengths, IDLE * saturation(server, traffic.lengths))
+        alone = desk.at(IDLE * desk.saturation(), 1.0)
         return max(
-            float(alone.law(one.metric).percentile(one.percentile)) / one.limit_s for one in limits
+            float(alone.law(one.metric).percentile(one.percentile)) / one.limit_s
+            for one in self.demand.slo.limits
         )
