@@ -10,6 +10,7 @@ from specplan.catalogue.read import Document
 from specplan.catalogue.store import AnyLoaded, Catalogue, Loaded, is_path
 from specplan.cli import grammar
 from specplan.cli.acceptance import acceptances
+from specplan.cli.demanded import refuse_unsized, served, sized_for
 from specplan.cli.planned import Given, PlanRead, mixes, planned
 from specplan.cli.scenario import build
 from specplan.domain.acceptance import Alpha, Named
@@ -98,20 +99,30 @@ def case_of(read: PlanRead, library: Library) -> tuple[Case, list[Outcome]]:
     _complete(read)
     library.given.clear()
     given = planned(read)
+    found = served(read)
     with placed(document.where(("workload", "mix")) if mixes(read) else head):
-        scenario = build({}, catalogue=library, plan=read)
+        told = {"acceptance": Given(("0",), "default", head)} if _plain(read) else {}
+        scenario = build({}, catalogue=library, plan=read, told=told)
+    scenario = sized_for(scenario, read, found)
     _refuse_k(scenario, given.get("k"))
     workload = document.where(("workload",), key=True)
     used = tuple(_used(library))
+    expectations = tuple(_expectations(read))
+    refuse_unsized(expectations, scenario, read, found)
     case = Case(
         file=document.name,
         sha256=document.sha256,
         head=head,
         scenario=scenario,
-        expectations=tuple(_expectations(read)),
+        expectations=expectations,
         used=used,
-        files=_files(scenario, {card.sha256 for card in used}),
-        places={"workload": workload, **{key: axis.where for key, axis in given.items()}},
+        files={**_files(scenario, {card.sha256 for card in used}), **found.files},
+        places={
+            "workload": workload,
+            **found.places,
+            **{key: axis.where for key, axis in given.items()},
+        },
+        demand=found.demand,
     )
     return case, [*_overriding(library), *_idle(read)]
 
@@ -123,6 +134,8 @@ def _complete(read: PlanRead) -> None:
             where = read.document.where((key,))
             raise InputError(f"missing key '{key}'", where=where, expected=expected)
     load = read.plan.workload
+    if _plain(read):
+        return
     if load is None or (load.acceptance is None and load.alpha is None and not load.mix):
         raise InputError(
             "missing key 'alpha' in workload",
@@ -144,6 +157,13 @@ def _complete(read: PlanRead) -> None:
                 where=read.document.where(("workload", key), key=True),
                 expected="both, or context",
             )
+
+
+def _plain(read: PlanRead) -> bool:
+    """Whether a plan of traffic has nothing to accept: it never speculates, and says no more."""
+    load = read.plan.workload
+    said = load and (load.acceptance is not None or load.alpha is not None or load.mix)
+    return read.plan.traffic is not None and read.plan.draft == ("none",) and not said
 
 
 def _refuse_k(scenario: Scenario, given: Given | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from specplan.questions.demand import Sizes
 from specplan.questions.expectations import Case, Expectation, Names, Narrowed, Outcome, Value
 from specplan.questions.kinds import ways_of
 from specplan.rules import Finding
-from specplan.rules.demanded import BY_DEMAND, TrafficFacts, judge_traffic
+from specplan.rules.demanded import BY_DEMAND, TrafficFacts, chosen, judge_traffic
 from specplan.rules.expected import Facts, Keyed, judge
 from specplan.rules.plans import ABSENT, POINTWISE
 
@@ -46,28 +46,64 @@ class Candidates:
     facts: tuple[TrafficFacts, ...]
 
     @classmethod
-    def of(cls, case: Case) -> Candidates | None:
-        """None where nothing is expected of traffic: sizing takes its time."""
-        if case.demand is None or not any(e.key in BY_DEMAND for e in case.expectations):
-            return None
+    def of(cls, case: Case) -> Candidates:
+        """Those of a plan that has traffic."""
+        if case.demand is None:
+            raise AssertionError("a plan without traffic is refused where it is read")
         sizes = Sizes(case.scenario, case.demand)
         return cls(sizes, tuple(sizes.facts()))
 
 
-def demanded(expectation: Expectation, traffic: Candidates, called: Names) -> Outcome:
-    """The same of the plan's traffic: of candidates in place of points."""
-    there = _narrowed(expectation, traffic.facts, called)
-    if isinstance(there, Outcome):
-        return there
+def demanded(
+    expectations: Sequence[Expectation], traffic: Candidates, called: Names
+) -> dict[int, Outcome]:
+    """What becomes of those about traffic, by their place in the plan: one candidate is to keep all
+    of them, or all of those that `at` keeps to the same ones.
+    """
+    found: dict[int, Outcome] = {}
+    groups: dict[object, list[tuple[int, list[TrafficFacts]]]] = {}
+    for number, one in enumerate(expectations):
+        if one.key not in BY_DEMAND:
+            continue
+        there = _narrowed(one, traffic.facts, called)
+        if isinstance(there, Outcome):
+            found[number] = there
+            continue
+        every = BY_DEMAND[one.key].of_every(one.limit)
+        group = number if every else frozenset(facts.candidate for facts in there)
+        groups.setdefault(group, []).append((number, there))
+    for some in groups.values():
+        found |= dict(_of_group(expectations, some, traffic))
+    return found
+
+
+def _of_group(
+    expectations: Sequence[Expectation],
+    some: Sequence[tuple[int, list[TrafficFacts]]],
+    traffic: Candidates,
+) -> Iterator[tuple[int, Outcome]]:
+    """Those that are about the same candidates."""
+    asked = [(BY_DEMAND[expectations[n].key], expectations[n].limit) for n, _ in some]
+    every = asked[0][0].of_every(asked[0][1])
+    points = list({(f.candidate, f.point): f for _, there in some for f in there}.values())
+    one = None if every else chosen(asked, points)[0].candidate
+    for number, there in some:
+        mine = [facts for facts in there if one in {None, facts.candidate}]
+        yield number, _of_traffic(expectations[number], mine, traffic)
+
+
+def _of_traffic(
+    expectation: Expectation, facts: list[TrafficFacts], traffic: Candidates
+) -> Outcome:
+    """One of them, of the candidate that is to be run."""
     rule, limit = BY_DEMAND[expectation.key], expectation.limit
-    found = judge_traffic(rule, there, limit, expectation.text)
-    if found is None:
-        what = f"{rule.key}: no price of {there[0].hardware} is known"
-        raise InputError(what, where=expectation.where, hint=rule.unknown)
-    worst, finding = found
-    if rule.names_others and finding.level == "error":
+    worst, finding = judge_traffic(rule, facts, limit, expectation.text)
+    if finding and finding.level == "error" and rule.names_others:
         told = [traffic.sizes.others(worst)]
-        worst, finding = judge_traffic(rule, told, limit, expectation.text) or found
+        worst, finding = judge_traffic(rule, told, limit, expectation.text)
+    if finding is None:
+        what = f"{rule.key} needs a price, and none of {worst.hardware} is known"
+        raise InputError(what, where=expectation.where, hint=rule.unknown)
     return _judged(expectation, rule, finding, worst, rule.found(worst))
 
 

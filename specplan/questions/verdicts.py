@@ -42,13 +42,13 @@ def judged(case: Case) -> Judged:
     with placed(case.place("workload")):
         points = facts_of(case.scenario, scan_to=max(*loads, SCAN_TO) if loads else 0)
     called = names_of(case.scenario)
-    with placed(case.place("traffic")):
-        traffic = Candidates.of(case)
+    of_traffic: dict[int, Outcome] = {}
+    if any(e.key in BY_DEMAND for e in case.expectations):  # sizing takes its time
+        with placed(case.place("traffic")):
+            of_traffic = demanded(case.expectations, Candidates.of(case), called)
     outcomes = tuple(
-        demanded(e, traffic, called)
-        if traffic and e.key in BY_DEMAND
-        else pointwise(e, points, called)
-        for e in case.expectations
+        of_traffic[n] if n in of_traffic else pointwise(e, points, called)
+        for n, e in enumerate(case.expectations)
     )
     return Judged(case=case, outcomes=outcomes, others=tuple(_others(case, points, called)))
 

@@ -80,35 +80,50 @@ class Demanded(Keyed):
     of_every: Callable[[float], bool] = lambda _: False
 
 
+def chosen(
+    asked: Sequence[tuple[Demanded, float]], facts: Sequence[TrafficFacts]
+) -> list[TrafficFacts]:
+    """The points of the one candidate that is to be run: that which fails the fewest of what is
+    asked, each with its limit, and of these the one with the fewest GPUs.
+    """
+
+    def order(some: list[TrafficFacts]) -> tuple[int, float, int]:
+        fails = sum(_lack(rule, _worst(rule, some, limit), limit) > 0 for rule, limit in asked)
+        return fails, max(one.gpus for one in some), some[0].candidate
+
+    candidates: dict[int, list[TrafficFacts]] = {}
+    for one in facts:
+        candidates.setdefault(one.candidate, []).append(one)
+    return min(candidates.values(), key=order)
+
+
 def judge_traffic(
     rule: Demanded, facts: Sequence[TrafficFacts], limit: float, text: str
-) -> tuple[TrafficFacts, Finding] | None:
-    """The best candidate of the worst point, and what the rule says of it; None where the figure is
-    known of no candidate at some point. `text` is the limit as written.
+) -> tuple[TrafficFacts, Finding | None]:
+    """The worst of the points, and what the rule says of it; no finding where its figure is not
+    known. `text` is the limit as written.
 
     What holds by less than the engine's band is not sure to.
     """
-    points: dict[int, list[tuple[float, int, TrafficFacts]]] = {}
-    for number, one in enumerate(facts):
-        found = rule.found(one)
-        if found is not None:
-            points.setdefault(one.point, []).append((rule.lack(found, limit), number, one))
-    if not points or points.keys() != {one.point for one in facts}:
-        return None
-    pick = max if rule.of_every(limit) else min
-    chosen = [pick(some, key=_first) for some in points.values()]
-    worst = max(chosen, key=_first)[2]
-    return worst, _finding(rule, worst, limit, text)
+    worst = _worst(rule, facts, limit)
+    found = rule.found(worst)
+    return worst, None if found is None else _finding(rule, worst, found, (limit, text))
 
 
-def _first(one: tuple[float, int, TrafficFacts]) -> tuple[float, int]:
-    return one[0], one[1]
+def _worst(rule: Demanded, facts: Sequence[TrafficFacts], limit: float) -> TrafficFacts:
+    return max(facts, key=lambda one: _lack(rule, one, limit))
 
 
-def _finding(rule: Demanded, facts: TrafficFacts, limit: float, text: str) -> Finding:
+def _lack(rule: Demanded, facts: TrafficFacts, limit: float) -> float:
+    """Endless where the figure is not known."""
     found = rule.found(facts)
-    if found is None:
-        raise AssertionError("a figure that is not known is no figure")
+    return math.inf if found is None else rule.lack(found, limit)
+
+
+def _finding(
+    rule: Demanded, facts: TrafficFacts, found: float, asked: tuple[float, str]
+) -> Finding:
+    limit, text = asked
     said = f"{rule.key} {text}: {rule.say(found, limit)} ({facts.place}{rule.aside(facts)})"
     if rule.lack(found, limit) > 0:
         why = f": {facts.reason}" if facts.reason else ""
@@ -121,13 +136,8 @@ def _finding(rule: Demanded, facts: TrafficFacts, limit: float, text: str) -> Fi
 
 
 def as_kept(gpus: float, wanted: float) -> float:
-    """Above 0 where promises are not kept that should be, or the other way round; the lower, the
-    fewer GPUs.
-    """
-    kept = math.isfinite(gpus)
-    if kept is not bool(wanted):
-        return 1.0
-    return -1 / gpus if kept else -1.0
+    """Above 0 where promises are not kept that should be, or the other way round."""
+    return 1.0 if math.isfinite(gpus) is not bool(wanted) else -1.0
 
 
 def _gpus(found: float, _: float) -> str:
