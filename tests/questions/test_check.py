@@ -12,16 +12,15 @@ from specplan.domain.acceptance import Alpha
 from specplan.errors import Where
 from specplan.questions.check import Seen, check, verdict
 from specplan.questions.drift import drifted, figures, locked
-from specplan.questions.verdicts import (
+from specplan.questions.expectations import (
     Case,
     Expectation,
-    Judged,
     Narrowed,
     Outcome,
     Used,
-    judged,
     told_apart,
 )
+from specplan.questions.verdicts import Judged, judged
 from specplan.rules import Finding
 
 AXES = {"batch": (1.0, 16.0), "context": (1000.0,), "acceptance": (Alpha(0.3), Alpha(0.8))}

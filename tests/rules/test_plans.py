@@ -8,8 +8,9 @@ from dataclasses import fields, replace
 import pytest
 
 from specplan.domain.plan import Expect
+from specplan.rules.demanded import DEMANDED
 from specplan.rules.expected import Facts, judge
-from specplan.rules.plans import BY_KEY, EXPECTED, PLAN_RULES
+from specplan.rules.plans import EXPECTED, PLAN_RULES, POINTWISE
 from specplan.rules.registry import RULES
 
 GIB = float(2**30)
@@ -45,8 +46,8 @@ FACTS = Facts(
 
 def said(key: str, limit: float, text: str, *points: Facts) -> tuple[str, str]:
     """Level and message of one expectation."""
-    finding = judge(BY_KEY[key], points or (FACTS,), limit, text)[1]
-    assert finding.rule == BY_KEY[key].id
+    finding = judge(POINTWISE[key], points or (FACTS,), limit, text)[1]
+    assert finding.rule == POINTWISE[key].id
     return finding.level, finding.message
 
 
@@ -132,8 +133,9 @@ def test_every_expectation_holding_and_failing(key, holds, found, fails, complai
 
 
 def test_every_key_of_a_plan_has_its_rule_and_every_rule_an_id_of_its_own():
-    assert [rule.key for rule in EXPECTED] == [f.name for f in fields(Expect) if f.name != "at"]
-    assert [rule.id for rule in EXPECTED] == [f"SP00{n}" for n in range(1, 10)]
+    every = (*EXPECTED, *DEMANDED)
+    assert [rule.key for rule in every] == [f.name for f in fields(Expect) if f.name != "at"]
+    assert [rule.id for rule in every] == [f"SP0{n:02d}" for n in range(1, 16)]
     assert len(RULES) == len({rule.id for rule in RULES.values()})
     assert all(RULES[rule.id] is rule for rule in PLAN_RULES)
     assert [i for i in RULES if i.startswith("SP1")] == [f"SP10{n}" for n in range(1, 8)]
