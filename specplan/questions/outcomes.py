@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from specplan.domain.scenario import Scenario
-from specplan.errors import InputError
+from specplan.errors import Refused
 from specplan.questions.demand import Sizes
 from specplan.questions.expectations import Case, Expectation, Names, Narrowed, Outcome, Value
 from specplan.questions.kinds import ways_of
@@ -103,7 +103,7 @@ def _of_traffic(
         worst, finding = judge_traffic(rule, told, limit, expectation.text)
     if finding is None:
         what = f"{rule.key} needs a price, and none of {worst.hardware} is known"
-        raise InputError(what, where=expectation.where, hint=rule.unknown)
+        raise Refused(what, where=expectation.where, hint=rule.unknown)
     return _judged(expectation, rule, finding, worst, rule.found(worst))
 
 
