@@ -10,8 +10,9 @@ import typer
 from specplan.cli import complete
 from specplan.cli.compare import EXAMPLES as COMPARING
 from specplan.cli.compare import compare
+from specplan.cli.demand import Demand
 from specplan.cli.help import Command
-from specplan.cli.options import Candidates, Load, Out, PlanFile, Usd, What, command, typed
+from specplan.cli.options import Axes, Candidates, Load, Out, PlanFile, Usd, What, command, typed
 from specplan.cli.server import Server
 from specplan.cli.values import number, whole
 
@@ -117,7 +118,7 @@ GateTax = Annotated[
     typer.Option(
         "--gate-tax",
         metavar="X",
-        help="With --over: share by which a plain step is longer where a drafter is loaded; 0.",
+        help="Of a gate that is off: by which a plain step is longer than without a drafter; 0.",
         parser=number("--gate-tax"),
     ),
 ]
@@ -126,7 +127,7 @@ Hysteresis = Annotated[
     typer.Option(
         "--hysteresis",
         metavar="X",
-        help="With --over: gain over a doubling of the batch that is worth another k; 0.01.",
+        help="Gain over a doubling of the batch that is worth another k, over batches; 0.01.",
         parser=number("--hysteresis"),
     ),
 ]
@@ -258,8 +259,9 @@ def gate(
     gate_tax: GateTax = None,
     hysteresis: Hysteresis = None,
     what: What,
-    load: Load,
+    load: Axes,
     candidates: Candidates,
+    demand: Demand,
     out: Out,
 ) -> int:
     """Which k at which batch; up to which load does it pay?"""
@@ -267,7 +269,7 @@ def gate(
     from specplan.cli.show import show
 
     asked = OverAsked(over, recorded, gate_tax, hysteresis)
-    return show(answered(plan, what, load, candidates, asked), out)
+    return show(answered(plan, what, load, candidates, demand, asked), out)
 
 
 def memory(plan: PlanFile = None, *, what: What, load: Load, server: Server, out: Out) -> int:

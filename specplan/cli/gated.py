@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from specplan.cli.options import Candidates, Load, What, typed
+from specplan.cli.demand import Demand, traffic_of
+from specplan.cli.options import Axes, Candidates, What, typed
 from specplan.cli.over import Recorded, over_of, read_over
+from specplan.cli.planned import Given
 from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.scenario import build
 from specplan.domain.answer import Answer
 from specplan.domain.histogram import GATED, Histogram
 from specplan.domain.scenario import Scenario
+from specplan.domain.traffic import Traffic
 from specplan.errors import UsageError, Where
 from specplan.physics.schedule import HYSTERESIS
+from specplan.questions.batches import batches_under
 from specplan.questions.gate import gate as question
 from specplan.questions.regret import regret
+from specplan.questions.replicas import shape_of
 from specplan.visible import visible
 
 UNUSED = "gate goes through every batch that fits; --batch is not used"
@@ -29,22 +34,27 @@ def gate(
     scenario: Scenario,
     *,
     over: str | PathLike[str] | Mapping[int, float] | Histogram | None = None,
+    traffic: Traffic | None = None,
     recorded: int | Literal["gate"] | None = None,
     tax: float = 0.0,
     hysteresis: float = HYSTERESIS,
 ) -> Answer:
     """Which k at which batch, as `specplan gate` answers it; with `over`, what one k for all
     batches loses over a histogram: a file, or weights by batch (shares of time, or counts of
-    rounds).
+    rounds); with `traffic`, over the batches that it comes to on one server.
 
     `recorded` is the k of the server that had these batches, or "gate"; 0, without speculation, if
     nothing says so. A scenario of one k asks about that k, several are the candidates. `tax` is the
     share by which a plain step is longer where a drafter is loaded, `hysteresis` what another k has
     to gain over a doubling of the batch.
     """
-    if over is None:
+    if traffic is not None:
+        found = batches_under(scenario, traffic, tax=tax, hysteresis=hysteresis)
+        notes = (*scenario.notes, *traffic.notes)
+        scenario = replace(scenario, notes=notes)
+    elif over is None:
         return question(scenario)
-    if isinstance(over, Histogram):
+    elif isinstance(over, Histogram):
         found = over if recorded is None else replace(over, recorded=recorded)
     elif isinstance(over, Mapping):
         found = over_of(over, recorded or 0)
@@ -63,29 +73,69 @@ class OverAsked(NamedTuple):
 
 
 def answered(
-    plan: str | None, what: What, load: Load, candidates: Candidates, asked: OverAsked
+    plan: str | None,
+    what: What,
+    load: Axes,
+    candidates: Candidates,
+    demand: Demand,
+    asked: OverAsked,
 ) -> Answer:
     """The answer of the command."""
-    for option, value in zip(ALONE, asked[1:], strict=True):
-        if asked.over is None and value is not None:
-            said = "is about a histogram of batches"
-            raise UsageError(said, where=Where(option), hint="give --over FILE")
+    read = plan_of(plan)
+    coming = asked.over is None and _comes(demand)
+    _refuse(asked, demand, coming=coming)
+    flags = typed(what, load)
+    if not coming:
+        flags |= {n: (t,) for n in ("isl", "osl") if (t := getattr(demand, n)) is not None}
+    traffic = traffic_of(demand, read) if coming else None
+    shape = shape_of(traffic.lengths) if traffic else None
+    over = asked.over is not None or coming
+    cleared = replace(read, plan=replace(read.plan, k=None)) if read and not over else read
+    context = Given((f"{shape.context:.0f}",), "traffic", Where("--isl")) if shape else None
     scenario = build(
-        typed(what, load),
+        flags,
         catalogue=catalogue_of(what),
-        plan=plan_of(plan, without=("k",) if asked.over is None else ()),
+        plan=cleared,
         unused=("k", "batch"),
         k_max=candidates.k_max,
+        told={"context": context} if context else {},
     )
     if load.batch:
         scenario = replace(scenario, notes=(*scenario.notes, UNUSED))
+    if shape:
+        scenario = replace(scenario, growth=shape.longest - shape.context)
     return gate(
         scenario,
         over=asked.over,
+        traffic=traffic,
         recorded=_recorded(asked.recorded),
         tax=asked.tax or 0.0,
         hysteresis=HYSTERESIS if asked.hysteresis is None else asked.hysteresis,
     )
+
+
+def _comes(demand: Demand) -> bool:
+    """Whether flags say how many requests come."""
+    return demand.rate is not None or demand.trace is not None
+
+
+def _refuse(asked: OverAsked, demand: Demand, *, coming: bool) -> None:
+    """Refuses options that nothing here is about."""
+    for option, value in zip(ALONE, asked[1:], strict=True):
+        if asked.over is None and value is not None and not (coming and option != ALONE[0]):
+            hint = "give --over FILE" if option == ALONE[0] else "give --over FILE, or --rate"
+            raise UsageError("is about a histogram of batches", where=Where(option), hint=hint)
+    if demand.slo is not None:
+        what = "gate keeps no promises"
+        raise UsageError(what, where=Where("--slo"), hint="specplan capacity does")
+    for field in fields(demand):
+        given = getattr(demand, field.name) is not None
+        if given and not coming and field.name not in {"isl", "osl"}:
+            where = Where(f"--{field.name.replace('_', '-')}")
+            if asked.over is not None:
+                what = "the batches of --over are those of their own traffic"
+                raise UsageError(what, where=where, hint="give one of them")
+            raise UsageError("is of traffic", where=where, hint="give --rate 5/s or --trace FILE")
 
 
 def _recorded(text: str | None) -> Recorded | None:

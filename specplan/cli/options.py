@@ -131,7 +131,7 @@ class Folders:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class Axes:
     """The workload: axes such as 1,16 or 1:8 or 0.5:0.95:0.05 or 1:256:x2."""
 
     title: ClassVar[str] = "Workload (AXIS: 4 or 1,16 or 1:8 or 0.5:0.95:0.05 or 1:256:x2)"
@@ -169,6 +169,12 @@ class Load:
             autocompletion=complete.among(*complete.CHOSEN_K),
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load(Axes):
+    """The same with the other way to say the context; commands that take traffic have laws."""
+
     isl: Annotated[
         str | None,
         typer.Option("--isl", metavar="N", help="Prompt tokens; with --osl instead of --context."),

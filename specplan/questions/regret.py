@@ -18,7 +18,7 @@ from specplan.physics.schedule import HYSTERESIS
 from specplan.physics.tokens import FloatArray
 from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import basis_of, one_setup, percent, refuse_mix
-from specplan.questions.regret_view import view_of
+from specplan.questions.regret_view import LEAST, view_of
 from specplan.questions.weigh import lengths
 
 NEAR = 2  # rows on either side of the best that people see
@@ -111,7 +111,7 @@ def regret(
     setup = one_setup(scenario, "gate")
     if len(scenario.context) != 1 or len(scenario.acceptance) != 1:
         raise UsageError("gate is about one context and one acceptance", hint="give one of each")
-    _refuse(tax, hysteresis)
+    refuse_gate(tax, hysteresis)
     weighed = _weighed(scenario, setup, over)
     world = _world(scenario, setup, weighed, tax, hysteresis)
     asked = scenario.k[0] if len(scenario.k) == 1 else None
@@ -121,7 +121,7 @@ def regret(
         command="gate",
         value=value,
         table=table_from(COLUMNS, fixed),
-        view=view_of(scenario, setup, value),
+        view=view_of(scenario, setup, value, over.source),
         basis=basis_of(scenario),
         inputs={**scenario.inputs, **_inputs(over, tax, hysteresis)},
         notes=(*scenario.notes, *_notes(value)),
@@ -129,7 +129,8 @@ def regret(
     )
 
 
-def _refuse(tax: float, hysteresis: float) -> None:
+def refuse_gate(tax: float, hysteresis: float) -> None:
+    """Refuses what no gate costs, and no hysteresis is."""
     for name, value, most in (("--gate-tax", tax, 10.0), ("--hysteresis", hysteresis, 1.0)):
         if not 0 <= value <= most:
             raise UsageError(
@@ -268,8 +269,12 @@ def _notes(value: Regret) -> Iterator[str]:
     """What of the histogram no figure is about."""
     if value.beyond:
         yield (
-            f"{percent(value.beyond)} of the histogram is beyond batch {value.largest_batch:,}, "
+            f"{_little(value.beyond)} of the histogram is beyond batch {value.largest_batch:,}, "
             "the largest that fits beside the drafter: not counted"
         )
     if value.idle:
-        yield f"{percent(value.idle)} of the histogram is at batch 0, where no token is made"
+        yield f"{_little(value.idle)} of the histogram is at batch 0, where no token is made"
+
+
+def _little(share: float) -> str:
+    return percent(share) if share >= LEAST else "less than 0.1 %"

@@ -10,6 +10,7 @@ from specplan.domain.answer import Facts, Lines, Rows, Section, View
 from specplan.domain.histogram import GATED
 from specplan.questions.common import dtype_words, percent, times
 from specplan.units import people
+from specplan.visible import visible
 
 if TYPE_CHECKING:
     from specplan.domain.scenario import Scenario, Setup
@@ -19,7 +20,7 @@ LEAST = 0.0005  # a share that a tenth of a percent does not show
 SHOWN = ("k", "tokens_per_s", "speedup", "loss", "oracle_loss", "worst_loss", "worst_batch")
 
 
-def view_of(scenario: Scenario, setup: Setup, value: Regret) -> View:
+def view_of(scenario: Scenario, setup: Setup, value: Regret, source: str) -> View:
     """All of it for people."""
     sections: list[Section] = []
     if value.k is None:
@@ -33,6 +34,7 @@ def view_of(scenario: Scenario, setup: Setup, value: Regret) -> View:
         caption=(
             f"{setup.label}, {dtype_words(setup)}",
             f"context {people(scenario.context[0], 'tokens')}, acceptance {scenario.acceptance[0]}",
+            *([f"over {visible(source, 70)}"] if source else ()),
         ),
         sections=tuple(sections),
     )

@@ -111,7 +111,7 @@ def test_gpus_of_a_real_plan_and_what_capacity_says(capsys):
     answer = said(capsys)
     assert answer.code == 1
     assert answer.out.splitlines() == [
-        "plan.yaml:14:54: SP010 max_gpus 1: 2 GPUs (k=3; 2 gated, 3 without)",
+        "plan.yaml:14:52: SP010 max_gpus 1: 2 GPUs (k=3; 2 gated, 3 without)",
         "1 plan, 3 expectations: 2 hold, 1 fails",
     ]
     rows = json.loads(answered(capsys, ["capacity", "plan.yaml", "-f", "json"]).out)["rows"]
