@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from specplan.cli.demand import Demand, traffic_of
 from specplan.cli.options import Axes, Candidates, What, typed
-from specplan.cli.over import Recorded, over_of, read_over
+from specplan.cli.over import Recorded, over_of, over_of_answer, read_over
 from specplan.cli.planned import Given
 from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.scenario import build
@@ -33,15 +33,15 @@ ALONE = ("--recorded", "--gate-tax", "--hysteresis")
 def gate(
     scenario: Scenario,
     *,
-    over: str | PathLike[str] | Mapping[int, float] | Histogram | None = None,
+    over: str | PathLike[str] | Mapping[int, float] | Answer | Histogram | None = None,
     traffic: Traffic | None = None,
     recorded: int | Literal["gate"] | None = None,
     tax: float = 0.0,
     hysteresis: float = HYSTERESIS,
 ) -> Answer:
     """Which k at which batch, as `specplan gate` answers it; with `over`, what one k for all
-    batches loses over a histogram: a file, or weights by batch (shares of time, or counts of
-    rounds); with `traffic`, over the batches that it comes to on one server.
+    batches loses over a histogram: a file, an answer of simulate, or weights by batch (shares of
+    time, or counts of rounds); with `traffic`, over the batches that it comes to on one server.
 
     `recorded` is the k of the server that had these batches, or "gate"; 0, without speculation, if
     nothing says so. A scenario of one k asks about that k, several are the candidates. `tax` is the
@@ -56,6 +56,8 @@ def gate(
         return question(scenario)
     elif isinstance(over, Histogram):
         found = over if recorded is None else replace(over, recorded=recorded)
+    elif isinstance(over, Answer):
+        found = over_of_answer(over, recorded)
     elif isinstance(over, Mapping):
         found = over_of(over, recorded or 0)
     else:

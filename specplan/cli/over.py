@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
 from specplan.catalogue.lines import MAX_BYTES, cells, lines, row_cells, starts
 from specplan.catalogue.read import read_bytes
+from specplan.domain.answer import Answer
 from specplan.domain.histogram import GATED, Histogram, Weighed
 from specplan.errors import InputError, Where
 from specplan.importers.json_ import parse_json
@@ -28,9 +29,11 @@ from specplan.visible import visible
 
 WEIGHTS: Final[Mapping[str, tuple[Weighed, bool]]] = {
     "share_of_time": ("time", True),
+    "time_share": ("time", True),
     "share": ("time", True),
     "time_s": ("time", False),
     "share_of_rounds": ("rounds", True),
+    "round_share": ("rounds", True),
     "count": ("rounds", False),
     "share_of_tokens": ("tokens", True),
 }
@@ -104,6 +107,17 @@ def over_of(given: Mapping[int, float], recorded: Recorded = 0) -> Histogram:
     return _mapping(given, Where("over"), recorded, None)
 
 
+def over_of_answer(given: Answer, recorded: Recorded | None = None) -> Histogram:
+    """The batches of an answer of `simulate`."""
+    value = asdict(given.value) if is_dataclass(given.value) else {}  # type: ignore[arg-type]
+    rows = value.get("batch")
+    if given.command != "simulate" or not isinstance(rows, list | tuple):
+        what = f"an answer of {given.command} holds no batches"
+        raise InputError(what, where=Where("over"), expected="one of simulate")
+    ran = recorded if recorded is not None else _ran(value)
+    return _rows(list(rows), Where("over"), ran, None)
+
+
 def _csv(raw: bytes, name: Where, recorded: Recorded | None, digest: str) -> Histogram:
     text = lines(raw, name.name)
     header, head = next(text, ("", name))
@@ -149,35 +163,36 @@ def _json(
     """A plain object of batches, or the rows that an answer of simulate carries."""
     answer = data.get("answer")
     inner = answer if isinstance(answer, dict) else data
-    rows = inner.get("batch_histogram")
+    rows = inner.get("batch_histogram", inner.get("batch"))
     if rows is None and answer is None:
         return _mapping(data, name, recorded or 0, digest)
     if not isinstance(rows, list):
         said = visible(str(data.get("schema", "an answer")), _SHOWN)
-        what = f"{said} holds no batch_histogram"
+        what = f"{said} holds no batches"
         raise InputError(what, where=name, expected="an answer of specplan simulate")
     return _rows(rows, name, recorded if recorded is not None else _ran(inner), digest)
 
 
 def _ran(answer: Mapping[str, object]) -> Recorded:
-    """The k that a simulated server ran with, which its answer says."""
-    k = answer.get("k")
-    if k == GATED or (isinstance(k, int) and not isinstance(k, bool)):
-        return k
-    return GATED if answer.get("policy") in {"gated", GATED} else 0
+    """What a simulated server did, as its answer says: none, k=3, or by load."""
+    policy = str(answer.get("policy", "none"))
+    k = policy.removeprefix("k=")
+    if k != policy and k.isdecimal():
+        return int(k)
+    return 0 if policy == "none" else GATED
 
 
-def _rows(rows: Sequence[object], name: Where, recorded: Recorded, digest: str) -> Histogram:
+def _rows(rows: Sequence[object], name: Where, recorded: Recorded, digest: str | None) -> Histogram:
     records = [row for row in rows if isinstance(row, dict)]
     if len(records) != len(rows) or not rows:
-        what = "batch_histogram is no list of rows"
+        what = "the batches are no list of rows"
         raise InputError(what, where=name, expected='{"batch": 8, "share_of_time": 0.2}')
     weight = _weight(sorted(set.intersection(*map(set, records))), name)
     of, shares = WEIGHTS[weight]
     read = _Read(shares=shares, of=of)
     for i, record in enumerate(records):
-        batch = _plain(record["batch"], f"batch_histogram[{i}].batch", name)
-        share = _plain(record[weight], f"batch_histogram[{i}].{weight}", name)
+        batch = _plain(record["batch"], f"batch {i}", name)
+        share = _plain(record[weight], f"{weight} of batch {i}", name)
         read.take(batch, share, name, name)
     return read.histogram(name, recorded, digest)
 

@@ -57,10 +57,24 @@ def test_forms(text, batch, weight, of):
 
 
 def test_an_answer_of_simulate_says_how_it_ran():
-    rows = {"batch_histogram": [{"batch": 2, "share_of_time": 1}]}
-    for said, recorded in (({"k": 3}, 3), ({"k": "gate"}, "gate"), ({"policy": "gated"}, "gate")):
-        assert read(json.dumps({"answer": rows | said})).recorded == recorded
-    assert read(json.dumps({"answer": rows | {"k": 3}}), recorded=0).recorded == 0
+    rows = {"batch": [{"batch": 2, "time_share": 1, "round_share": 1}]}
+    for policy, recorded in (("none", 0), ("k=3", 3), ("gated", "gate")):
+        text = json.dumps({"schema": "specplan.simulate/1", "answer": rows | {"policy": policy}})
+        assert read(text).recorded == recorded
+        assert read(text, recorded=2).recorded == 2
+
+
+def test_a_simulation_is_a_histogram(capsys):
+    words = ["-t", "llama-3.1-8b", "-d", "eagle3", "-g", "l4", "-e", "vllm", "-a", "0.7", "-k", "3"]
+    coming = ["--rate", "1/s", "--isl", "500", "--osl", "100", "--requests", "60"]
+    said = answered(capsys, ["simulate", *words, *coming, "-f", "json"])
+    assert said.code == 0, said.err
+    Path("run.json").write_text(said.out, "utf-8")
+    found = read_over(Path("run.json"))
+    assert (found.recorded, found.of) == (3, "time")
+    told = answered(capsys, ["gate", *words, "-c", "550", "--over", "run.json"])
+    assert told.code == 0
+    assert "shares of the time of a server with k=3" in told.out
 
 
 HOSTILE = {
@@ -97,17 +111,17 @@ HOSTILE = {
     '{"1": 0.5, "1": 0.5}': "batches.csv:1:12: duplicate key '1'",
     '{"1": 1': "batches.csv:1:8: not JSON: expecting ',' delimiter",
     '{"schema": "specplan.gate/1", "answer": {}}': (
-        "batches.csv: specplan.gate/1 holds no batch_histogram; expected an answer of specplan sim"
+        "batches.csv: specplan.gate/1 holds no batches; expected an answer of specplan simulate"
     ),
-    '{"batch_histogram": 3}': "batches.csv: an answer holds no batch_histogram",
-    '{"batch_histogram": [3]}': "batches.csv: batch_histogram is no list of rows; expected ",
-    '{"batch_histogram": []}': "batches.csv: batch_histogram is no list of rows; expected ",
+    '{"batch_histogram": 3}': "batches.csv: an answer holds no batches",
+    '{"batch_histogram": [3]}': "batches.csv: the batches are no list of rows; expected ",
+    '{"batch_histogram": []}': "batches.csv: the batches are no list of rows; expected ",
     '{"batch_histogram": [{"batch": 1}]}': "batches.csv: no column 'share'",
     '{"batch_histogram": [{"batch": [1], "share": 1}]}': (
-        "batches.csv: batch_histogram[0].batch is [1]; expected a number"
+        "batches.csv: batch 0 is [1]; expected a number"
     ),
     '{"batch_histogram": [{"batch": 1, "share": null}]}': (
-        "batches.csv: batch_histogram[0].share is None; expected a number"
+        "batches.csv: share of batch 0 is None; expected a number"
     ),
 }
 
@@ -175,8 +189,11 @@ def test_a_plan_s_k_is_the_one_asked_about(capsys):
     ("words", "line"),
     [
         (["--recorded", "3"], "--recorded: is about a histogram of batches; give --over FILE"),
-        (["--gate-tax", "0.1"], "--gate-tax: is about a histogram of batches; give --over FILE"),
-        (["--hysteresis", "0"], "--hysteresis: is about a histogram of batches; give --over FILE"),
+        (
+            ["--gate-tax", "0.1"],
+            "--gate-tax: is about a histogram of batches; give --over FILE, or",
+        ),
+        (["--hysteresis", "0"], "--hysteresis: is about a histogram of batches; give --over FILE,"),
         (
             ["--over", "batches.csv", "--recorded", "gated"],
             "--recorded: 'gated' is no k; expected such as 0 or 3, or gate",
@@ -186,6 +203,21 @@ def test_a_plan_s_k_is_the_one_asked_about(capsys):
             "--recorded: k = 33 is none of the candidates; expected one of 0, 1, 2, 3,",
         ),
         (["--over", "absent.csv"], "absent.csv: no such file"),
+        (["--slo", "ttft_p99=2s"], "--slo: gate keeps no promises; specplan capacity does"),
+        (["--window", "0:60"], "--window: is of traffic; give --rate 5/s or --trace FILE"),
+        (
+            ["--over", "batches.csv", "--rate", "5/s"],
+            "--rate: the batches of --over are those of their own traffic; give one of them",
+        ),
+        (
+            ["--rate", "5/s", "--isl", "500", "--osl", "100"],
+            "--engine: roofline is a bound: real batches are larger; expected an engine with",
+        ),
+        (["--rate", "5/s", "--isl", "500"], "--osl: how long are the outputs?; expected tokens"),
+        (
+            ["--rate", "500/s", "--isl", "500", "--osl", "100", "-e", "vllm", "-k", "2"],
+            "500 requests a second are more than the server finishes; ask for a lower rate or",
+        ),
     ],
 )
 def test_mistakes_are_one_line(capsys, words, line):
@@ -202,3 +234,40 @@ def test_python_takes_what_a_file_holds():
         over_of({1: 0.2, 64: 0.5})
     with pytest.raises(InputError, match="over: '64' is nan; expected a number"):
         over_of({1: 0.2, 64: float("nan")})
+
+
+def test_traffic_comes_to_batches_of_its_own(capsys):
+    words = [
+        "gate",
+        "-t",
+        "llama-3.1-8b",
+        "-d",
+        "eagle3",
+        "-g",
+        "l4",
+        "-e",
+        "vllm",
+        "-a",
+        "0.7",
+        "-k",
+        "1",
+        "--osl",
+        "100",
+    ]
+    said = answered(capsys, [*words, "--rate", "1/s", "--isl", "500", "-f", "json"])
+    assert said.code == 0, said.err
+    answer = json.loads(said.out)["answer"]
+    assert (answer["recorded"], answer["weighed_by"]) == ("gate", "time")
+    assert 0 < answer["idle"] < 1
+    assert answer["idle"] + answer["counted"] + answer["beyond"] == pytest.approx(1)
+    assert answer["loss"] > 0
+    # Little's law: as many decode as come in a second times the seconds that each takes.
+    tokens_per_s = answer["gated_speedup"] * answer["plain_tokens_per_s"]
+    busy = 1 - answer["idle"]
+    assert tokens_per_s * busy == pytest.approx(100, rel=0.1)
+
+
+def test_lengths_alone_say_the_context(capsys):
+    said = answered(capsys, [*GATE, "--isl", "1000", "--osl", "200"])
+    assert said.code == 0
+    assert "context 1,100, acceptance 0.8" in said.out
