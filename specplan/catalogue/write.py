@@ -13,7 +13,7 @@ COMMENT_COLUMN = 34
 # What YAML 1.1 and 1.2 both read as this very text or number; all else is put in quotes.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _TEXT = re.compile(r"[A-Za-z](?:[A-Za-z0-9 .+_/-]*[A-Za-z0-9.])?")
-_QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:k| [A-Za-z]+)")
+_QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:k|/s| [A-Za-z]+)")
 _NOT_TEXT = frozenset({"null", "yes", "no", "on", "off", "y", "n"})
 
 
@@ -58,4 +58,5 @@ def _written(entries: Sequence[Entry], depth: int) -> Iterator[str]:
 
 def _line(entry: Entry, depth: int, value: str) -> str:
     written = f"{' ' * INDENT * depth}{entry.key}:{value}"
-    return f"{written.ljust(COMMENT_COLUMN)}# {entry.comment}" if entry.comment else written
+    aside = written.ljust(COMMENT_COLUMN) if len(written) < COMMENT_COLUMN else f"{written}  "
+    return f"{aside}# {entry.comment}" if entry.comment else written

@@ -9,13 +9,15 @@ from typing import Annotated
 
 import typer
 
+from specplan.cli.demand import Demand
 from specplan.cli.help import Command
-from specplan.cli.options import Folders, Load, Out, What, command, typed
+from specplan.cli.options import Axes, Folders, Out, What, command
 
 EXAMPLES = {
     "init": """\
 specplan init plan.yaml -t llama-3-8b -d llama-3.2-1b -g h100 -b 1,16 -a 0.8
-specplan init -t qwen3-32b -d qwen3-0.6b -g h200 -c 8k -a 0.7 > plan.yaml""",
+specplan init -t qwen3-32b -d qwen3-0.6b -g h200 -c 8k -a 0.7 > plan.yaml
+specplan init -t llama-3.1-8b -d eagle3 -g l4 -e vllm -a .7 --trace azure.csv""",
     "check": """\
 specplan check
 specplan check plans/ --strict -f junit -o report.xml
@@ -44,33 +46,21 @@ def init(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes on stderr.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,  # noqa: ARG001
     what: What,
-    load: Load,
+    load: Axes,
+    demand: Demand,
 ) -> int:
-    """Write a commented plan that passes."""
-    from specplan.cli.cases import Library
-    from specplan.cli.planning import Planning
-    from specplan.cli.plans import catalogue_of
-    from specplan.cli.scenario import build
+    """Write a commented plan that passes.
+
+    With traffic it holds GPUs and cost too, and k follows the load where none is named.
+    """
     from specplan.cli.show import show
-    from specplan.questions.init import common_k, first_misfit, no_plan, points_in, written_plan
+    from specplan.cli.starting import started
 
     _refuse_file(plan, force=force)
-    flags = typed(what, load)
-    library = Library(catalogue_of(what))
-    scenario = build(flags, catalogue=library)
-    if "k" not in flags:
-        flags["k"] = (str(common_k(scenario)),)
-        scenario = replace(scenario, k=(int(flags["k"][0]),))
-    points = points_in(scenario)
-    misfit = first_misfit(points)
-    if misfit is not None:
-        return show(no_plan(misfit), Out(format="plain"))
-    path, extra = plan or Path("plan.yaml"), what.catalogue or ()
-    text = Planning(flags, scenario, points, library, path, extra).text()
-    output = str(plan) if plan else None
-    return show(
-        written_plan(text, scenario, output), Out(format="plain", output=output, quiet=quiet)
-    )
+    answer = started(plan or Path("plan.yaml"), what, load, demand, str(plan) if plan else None)
+    if not answer.ok:
+        return show(answer, Out(format="plain"))
+    return show(answer, Out(format="plain", output=str(plan) if plan else None, quiet=quiet))
 
 
 def _refuse_file(plan: Path | None, *, force: bool) -> None:

@@ -19,7 +19,7 @@ from specplan.domain.drafters import DRAFTERS
 from specplan.domain.heads import WAYS
 from specplan.domain.scenario import Scenario
 from specplan.questions.common import times
-from specplan.questions.init import expectations
+from specplan.questions.init import Line, expectations
 from specplan.questions.kinds import ways_of
 from specplan.questions.verdicts import judged
 from specplan.rules.expected import Facts
@@ -39,7 +39,8 @@ _WHAT = ("tp", "draft_tp", "engine", "attention_dp", "ep", "dtype", "draft_dtype
 class Planning:
     """Flags, the scenario they make, its points, and the file that the plan is for.
 
-    `folders` are those of --catalogue, which a plan cannot name.
+    `folders` are those of --catalogue, which a plan cannot name. With `traffic` the workload is
+    what it comes to, unless flags say more, and `demanded` is expected of it.
     """
 
     flags: Mapping[str, Sequence[str]]
@@ -48,6 +49,8 @@ class Planning:
     library: Library
     path: Path
     folders: Sequence[str] = ()
+    traffic: Sequence[Entry] = ()
+    demanded: Sequence[Line] = ()
 
     def text(self) -> str:
         """The plan; it has been read back, and holds."""
@@ -72,8 +75,10 @@ class Planning:
                 yield Entry(key, _one_or_all(_items(self.flags[key])))
         yield Entry("k", _one_or_all(_items(self.flags["k"])), self._said_of_k())
         yield Entry("workload", list(self._workload()))
+        if self.traffic:
+            yield Entry("traffic", self.traffic)
         expected = expectations(self.points, chosen=not self.scenario.k)
-        lines = [Entry(line.key, line.value, line.comment) for line in expected]
+        lines = [Entry(line.key, line.value, line.comment) for line in (*expected, *self.demanded)]
         yield Entry("expect", lines, above=EXPECT)
 
     def _card(self, key: str, name: str) -> str:
@@ -105,8 +110,11 @@ class Planning:
         return f"the best at {'every' if len(self.points) > 1 else 'this'} point"
 
     def _workload(self) -> Iterator[Entry]:
-        yield Entry("batch", _one_or_all(_items(self.flags.get("batch", (DEFAULTS["batch"],)))))
-        if "isl" in self.flags:
+        if "batch" in self.flags or not self.traffic:
+            yield Entry("batch", _one_or_all(_items(self.flags.get("batch", (DEFAULTS["batch"],)))))
+        if self.traffic and "context" not in self.flags:
+            pass  # it follows from the traffic
+        elif "isl" in self.flags:
             yield Entry("isl", self.flags["isl"][0], "prompt tokens")
             yield Entry("osl", self.flags["osl"][0], "output tokens; times are at half of them")
         else:

@@ -11,6 +11,7 @@ from specplan.domain.answer import Answer, Basis, Lines, Table, View
 from specplan.domain.scenario import Scenario
 from specplan.questions.facts import facts_of
 from specplan.questions.weigh import lengths
+from specplan.rules.demanded import TrafficFacts
 from specplan.rules.expected import Facts
 from specplan.units import parse_quantity, people
 
@@ -71,6 +72,17 @@ def expectations(points: Sequence[Facts], *, chosen: bool) -> Iterator[Line]:
         yield Line("min_alpha_margin", _cents(margin, ROUND_FLOOR), said)
 
 
+def demanded(facts: TrafficFacts, *, promised: bool) -> Iterator[Line]:
+    """What holds of the traffic: GPUs, their cost where a price is known, the longest gaps."""
+    if promised:
+        yield Line("meets_slo", "true", "every limit of slo")
+    yield Line("max_gpus", f"{facts.gpus:.0f}", "that the traffic needs at this k")
+    if facts.usd_per_million_output_tokens is not None:
+        usd = _cents(facts.usd_per_million_output_tokens, ROUND_CEILING)
+        yield Line("max_usd_per_million_output_tokens", usd, "at the lowest price")
+    yield Line("max_itl_p99", _at_most(facts.latency_s["itl_p99"], "s"), "gap between two tokens")
+
+
 def written_plan(text: str, scenario: Scenario, output: str | None) -> Answer:
     """The plan as an answer, line by line."""
     wrote = (f"wrote {output}",) if output else ()
@@ -87,13 +99,22 @@ def written_plan(text: str, scenario: Scenario, output: str | None) -> Answer:
 def no_plan(misfit: Facts) -> Answer:
     """Nothing, and why: the workload does not fit."""
     lacking = f"{people(-misfit.free_bytes, 'B')} a GPU missing at {misfit.place(speed=False)}"
+    return _nothing(f"no plan was written: the workload does not fit, {lacking}")
+
+
+def unserved(facts: TrafficFacts) -> Answer:
+    """Nothing, and why: no number of replicas keeps the promises."""
+    return _nothing(f"no plan was written: {facts.reason}")
+
+
+def _nothing(note: str) -> Answer:
     return Answer(
         command="init",
         value=None,
         table=Table(),
         view=View(title=""),
         basis=Basis(kind="exact", says=""),
-        notes=(f"no plan was written: the workload does not fit, {lacking}",),
+        notes=(note,),
         ok=False,
     )
 
