@@ -117,15 +117,24 @@ class Sizes:
             band=setup.band,
         )
         desk = self._desk(setup, acceptance, policy)
-        size = desk if isinstance(desk, str) else sized(desk, self.demand.asked)
-        if isinstance(size, str) or isinstance(desk, str):
-            return replace(facts, reason=str(size))
+        if isinstance(desk, str):
+            return replace(facts, reason=desk)
+        try:
+            return self._kept(facts, desk, setup)
+        except SpecplanError as error:
+            return replace(facts, reason=error.said)
+
+    def _kept(self, facts: TrafficFacts, desk: Desk, setup: Setup) -> TrafficFacts:
+        """With what a server of which enough replicas keep the promises comes to."""
+        size = sized(desk, self.demand.asked)
+        if isinstance(size, str):
+            return replace(facts, reason=size)
         gpus = float(size.replicas * desk.replica.gpus)
         return replace(
             facts,
+            strain=self._strain(desk),
             gpus=gpus,
             usd_per_million_output_tokens=self._usd(setup, gpus),
-            strain=self._strain(desk),
             latency_s={f"itl_p{p}": float(size.at.itl.percentile(p)) for p in PERCENTILES},
         )
 
