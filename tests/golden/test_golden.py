@@ -116,6 +116,19 @@ def test_gate(context):
     assert not any(crossing.pays for found in fixed.values() for crossing in found)
 
 
+def test_regret():
+    """Of the article's own cells: a fifth, three tenths and half of the time at 1, 16 and 64."""
+    scene = specplan.scenario(**PAIR, acceptance=0.8, k=list(K))
+    answer = specplan.gate(scene, over={1: 0.2, 16: 0.3, 64: 0.5})
+    found = {row["k"]: row for row in answer.table.records()}
+    for row in rows("regret"):
+        ours = found[int(row["k"])]
+        assert printed(ours["speedup"], row["speedup"]) == row["speedup"]
+        # the cells are rounded to a hundredth: half of one is a quarter of a percent
+        assert 100 * ours["loss"] == pytest.approx(float(row["lost_percent"]), abs=0.3)
+    assert answer.value.best_single_k == 4
+
+
 @pytest.mark.parametrize("row", rows("best_k"), ids=ids)
 def test_best_k(row):
     choice = specplan.best_k(specplan.scenario(**PAIR, acceptance=row["alpha"])).value.choice
@@ -195,6 +208,18 @@ def test_the_oracle_gives_the_gate(row):
     limit = min(oracle.largest_batch(free, context, drafted=True), 500)
     found = oracle.crossings(free, 0.5, int(row["k"]), context, limit)
     assert found == ([(int(row["first_loss"]), False)] if row["first_loss"] else [])
+
+
+@pytest.mark.parametrize("row", rows("regret"), ids=ids)
+def test_the_oracle_gives_the_regret(row):
+    shares = {1: 0.2, 16: 0.3, 64: 0.5}
+
+    def over(k: int) -> float:
+        return 1 / sum(w / oracle.speedup(GOLDEN, 0.8, b, k, 2048) for b, w in shares.items())
+
+    assert printed(over(int(row["k"])), row["speedup"]) == row["speedup"]
+    lost = 100 * (1 - over(int(row["k"])) / over(4))  # the best of the five at each of the three
+    assert lost == pytest.approx(float(row["lost_percent"]), abs=0.3)
 
 
 @pytest.mark.parametrize("row", rows("best_k"), ids=ids)
