@@ -21,6 +21,9 @@ from specplan.questions.common import basis_of, one_setup, percent, refuse_mix
 from specplan.questions.regret_view import LEAST, view_of
 from specplan.questions.weigh import lengths
 
+AS_THEY_ARE = (
+    "batches are taken as they are; under open traffic a slower server also has larger ones"
+)
 NEAR = 2  # rows on either side of the best that people see
 
 
@@ -274,6 +277,8 @@ def _notes(value: Regret) -> Iterator[str]:
         )
     if value.idle:
         yield f"{_little(value.idle)} of the histogram is at batch 0, where no token is made"
+    if value.k is not None:
+        yield AS_THEY_ARE
 
 
 def _little(share: float) -> str:

@@ -73,7 +73,7 @@ def _facts(value: Regret) -> Iterator[tuple[str, str]]:
     gated, plain = value.gated_speedup or 1.0, value.plain_tokens_per_s or 0.0
     yield "gated", f"{times(gated)}, {gated * plain:,.0f} tok/s"
     yield from (("", line) for line in _schedule(value.ranges))
-    if value.gate_tax:
+    if value.gate_tax and any(r.k == 0 for r in value.ranges):
         yield "", f"its plain steps {percent(value.gate_tax)} longer than without a drafter"
     oracle, known = value.oracle_speedup or 1.0, value.foreknown_speedup or 1.0
     yield "best k", f"{times(oracle)} with the best k at every batch: {_more(oracle / gated)}"

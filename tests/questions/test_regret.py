@@ -12,7 +12,7 @@ import specplan
 from specplan.domain.acceptance import Alpha
 from specplan.domain.histogram import GATED, Histogram
 from specplan.errors import UsageError
-from specplan.questions.regret import COLUMNS, candidates_of, regret
+from specplan.questions.regret import AS_THEY_ARE, COLUMNS, candidates_of, regret
 
 HALF = (Alpha(0.5),)
 
@@ -70,6 +70,21 @@ def test_a_single_k_may_beat_a_schedule():
     assert answer.view.title == "k = 0 everywhere gains 20.0 % over gating; no single k does better"
 
 
+def test_the_tax_is_told_where_a_gate_is_ever_off():
+    off, on = asked({10: 1.0}, tax=0.2), asked({10: 1.0}, tax=3.0)
+    words = "its plain steps 20.0 % longer than without a drafter"
+    assert ("", words) in off.view.sections[0].pairs
+    assert {r.k for r in on.value.ranges} == {1}
+    assert not any("longer" in said for _, said in on.view.sections[0].pairs)
+
+
+def test_little_is_no_nothing():
+    answer = asked({0: 1, 10: 1e5})
+    assert answer.notes[0] == (
+        "less than 0.1 % of the histogram is at batch 0, where no token is made"
+    )
+
+
 def test_what_is_counted_and_what_is_not():
     answer = asked({0: 1, 10: 2, 200: 2, 301: 3, 10**6: 2})
     value = answer.value
@@ -81,6 +96,7 @@ def test_what_is_counted_and_what_is_not():
         "50.0 % of the histogram is beyond batch 300, the largest that fits beside the drafter: "
         "not counted",
         "10.0 % of the histogram is at batch 0, where no token is made",
+        AS_THEY_ARE,
     )
 
 
