@@ -178,7 +178,8 @@ def foreknown(survival: FloatArray, k: Sequence[int], round_s: FloatArray) -> Fl
     there one sequence, the best such choice would take the k of largest min(k, A) + 1 - rate x
     round_s for its A kept drafts, with `rate` what it comes to in the long run (renewal reward;
     Dinkelbach 1967 for the ratio): that is the value. With more, the sum over sequences of the
-    largest term is no less than the largest sum, so that it bounds them too.
+    largest term is no less than the largest sum, so that it bounds them too. A mixture of requests
+    is taken at the shares that its rounds have at the longest k.
     """
     kept = np.arange(len(survival) + 1.0)
     ends = np.concatenate(([1.0], survival, [0.0]))
