@@ -8,12 +8,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from specplan.cli.demand import Demand, traffic_of
+from specplan.cli.demand import Demand
 from specplan.cli.options import Axes, Candidates, What, typed
 from specplan.cli.over import Recorded, over_of, over_of_answer, read_over
 from specplan.cli.planned import Given
 from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.scenario import build
+from specplan.cli.wanted import wanted
 from specplan.domain.answer import Answer
 from specplan.domain.histogram import GATED, Histogram
 from specplan.domain.scenario import Scenario
@@ -89,8 +90,8 @@ def answered(
     flags = typed(what, load)
     if not coming:
         flags |= {n: (t,) for n in ("isl", "osl") if (t := getattr(demand, n)) is not None}
-    traffic = traffic_of(demand, read) if coming else None
-    shape = shape_of(traffic.lengths) if traffic else None
+    found = wanted(demand, read) if coming else None
+    shape = shape_of(found.traffic.lengths) if found else None
     over = asked.over is not None or coming
     cleared = replace(read, plan=replace(read.plan, k=None)) if read and not over else read
     context = Given((f"{shape.context:.0f}",), "traffic", Where("--isl")) if shape else None
@@ -104,12 +105,14 @@ def answered(
     )
     if load.batch:
         scenario = replace(scenario, notes=(*scenario.notes, UNUSED))
-    if shape:
-        scenario = replace(scenario, growth=shape.longest - shape.context)
+    if shape and found:
+        growth = scenario.growth if "context" in flags else shape.longest - shape.context
+        inputs = {**scenario.inputs, **found.inputs}
+        scenario = replace(scenario, growth=growth, inputs=inputs)
     return gate(
         scenario,
         over=asked.over,
-        traffic=traffic,
+        traffic=found.traffic if found else None,
         recorded=_recorded(asked.recorded),
         tax=asked.tax or 0.0,
         hysteresis=HYSTERESIS if asked.hysteresis is None else asked.hysteresis,

@@ -256,7 +256,9 @@ def test_traffic_comes_to_batches_of_its_own(capsys):
     ]
     said = answered(capsys, [*words, "--rate", "1/s", "--isl", "500", "-f", "json"])
     assert said.code == 0, said.err
-    answer = json.loads(said.out)["answer"]
+    document = json.loads(said.out)
+    answer, inputs = document["answer"], document["inputs"]
+    assert (inputs["rate"]["value"], inputs["isl"]["value"]) == (1.0, "500")
     assert (answer["recorded"], answer["weighed_by"]) == ("gate", "time")
     assert 0 < answer["idle"] < 1
     assert answer["idle"] + answer["counted"] + answer["beyond"] == pytest.approx(1)
