@@ -9,18 +9,20 @@ from dataclasses import dataclass, fields, replace
 
 from specplan.domain.accounting import Limits
 from specplan.domain.answer import Answer, table_of
+from specplan.domain.contest import undrafted
 from specplan.domain.scenario import Scenario
 from specplan.domain.slo import Slo
 from specplan.domain.traffic import Traffic
 from specplan.errors import UsageError, Where
 from specplan.physics.schedule import HYSTERESIS
 from specplan.questions import capacity_view as view
-from specplan.questions.bills import NO_LIMITS
+from specplan.questions.bills import NO_LIMITS, bill_of, fitting_tp
 from specplan.questions.capacity_figures import mean
 from specplan.questions.capacity_plan import Planner
 from specplan.questions.capacity_row import ASIDE, Row, asked_percentiles, columns_of
 from specplan.questions.capacity_size import Asked
 from specplan.questions.common import basis_of, refuse_mix
+from specplan.questions.compare_judge import place_of
 from specplan.questions.cost import refuse_price
 from specplan.questions.replicas import shape_of
 
@@ -131,7 +133,12 @@ def capacity(
         view=view.page(value, rows, asked, explain=explain),
         basis=basis_of(sized, ranked=True),
         inputs=scenario.inputs,
-        notes=(*scenario.notes, *traffic.notes, *_notes(rows, asked, bin_s)),
+        notes=(
+            *scenario.notes,
+            *traffic.notes,
+            *_notes(rows, asked, bin_s),
+            *(() if value.cheapest else _wider(sized)),
+        ),
         ok=value.cheapest is not None,
     )
 
@@ -239,6 +246,17 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
             f"GPUs over time: replicas that come and go with bins of {bin_s:g} s at no cost, which "
             "no server does (llm-d issue 1499)"
         )
+
+
+def _wider(scenario: Scenario) -> Iterator[str]:
+    """On how many GPUs the longest request would fit, where no plan holds it."""
+    longest = scenario.context[0] + scenario.growth
+    for setup in {place_of(setup): setup for setup in scenario.setups}.values():
+        plain = undrafted(setup)
+        bill = bill_of(plain, longest)
+        tp = fitting_tp(plain, longest, 1) if bill.shortfall_bytes else None
+        if tp:
+            yield f"{setup.target.name} would fit on {setup.hardware.name} with --tp {tp}"
 
 
 def _switches(row: Row) -> bool:

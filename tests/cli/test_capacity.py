@@ -68,6 +68,13 @@ def test_a_promise_that_nobody_keeps_exits_with_1(capsys):
     assert "over the 1 ms promised" in " ".join(said.out.split())
 
 
+def test_what_does_not_fit_says_on_how_many_gpus_it_would(capsys):
+    said = answered(capsys, ["capacity", "-t", "llama-3.3-70b", *PLAIN[3:], *TRAFFIC])
+    assert said.code == 1
+    assert "a request of 1,410 tokens does not fit beside the weights" in said.out
+    assert "llama-3.3-70b would fit on h100-sxm with --tp 2" in said.err
+
+
 def test_a_page_of_everything_is_80_columns_wide(capsys):
     foreign.examples()
     words = ("capacity", "chat.yaml", "--explain", "--pools", "--kv-dtype", "bf16,fp8", "-q")
