@@ -139,7 +139,6 @@ traffic:
   rate: 20/s
   isl: 1200
   osl: 210
-  slo: {ttft_p99: 1 s, tpot_p95: 15 ms}
 """
 
 
