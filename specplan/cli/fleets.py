@@ -16,10 +16,11 @@ from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.scenario import Folder, build, loaded, texts_of
 from specplan.cli.server import Server
 from specplan.cli.sized import told_of
-from specplan.cli.wanted import wanted
+from specplan.cli.wanted import said, wanted
 from specplan.domain.answer import Answer
 from specplan.domain.engine import Engine
 from specplan.domain.scenario import Input, Scenario
+from specplan.domain.traffic import Trace
 from specplan.errors import UsageError, Where
 from specplan.physics.schedule import HYSTERESIS
 from specplan.questions.capacity import BIN_S
@@ -114,11 +115,11 @@ def _answered(
         told={"context": Given((f"{shape.context:.0f}",), "traffic", Where("--isl"))},
     )
     _refuse_bound(scenario, catalogue)
-    limits, said = told_of(server)
+    limits, told = told_of(server)
     price = asked.usd_per_gpu_hour if usd is None else usd
     more = _more(gating, fleet) | ({} if usd is None else {"usd_per_gpu_hour": usd})
     typed_in = {name: Input(value=value, origin="flag") for name, value in more.items()}
-    inputs = {**scenario.inputs, **asked.inputs, **said, **typed_in}
+    inputs = {**scenario.inputs, **asked.inputs, **told, **typed_in}
     return question(
         replace(scenario, inputs=inputs),
         asked.traffic,
@@ -130,8 +131,22 @@ def _answered(
         hysteresis=HYSTERESIS if gating.hysteresis is None else gating.hysteresis,
         pools=fleet.pools,
         bin_s=fleet.bins or BIN_S,
+        over=_whole(demand, plan),
         explain=fleet.explain,
     )
+
+
+def _whole(demand: Demand, plan: PlanRead | None) -> Trace | None:
+    """The trace of which the traffic is a window; None where it is none, or a window that is
+    replayed at a rate of its own.
+    """
+    spoken = said(demand, plan)
+    if "window" not in spoken or "rate" in spoken:
+        return None
+    if plan is not None and plan.plan.traffic is not None:
+        without = replace(plan.plan.traffic, window=None)
+        plan = replace(plan, plan=replace(plan.plan, traffic=without))
+    return wanted(replace(demand, window=None), plan).traffic.trace
 
 
 def _needed(flags: Mapping[str, Sequence[str]], plan: PlanRead | None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from specplan.domain.answer import Answer, table_of
 from specplan.domain.contest import undrafted
 from specplan.domain.scenario import Scenario
 from specplan.domain.slo import Slo
-from specplan.domain.traffic import Traffic
+from specplan.domain.traffic import Trace, Traffic
 from specplan.errors import UsageError, Where
 from specplan.physics.schedule import HYSTERESIS
 from specplan.questions import capacity_view as view
@@ -94,6 +94,7 @@ def capacity(
     hysteresis: float = HYSTERESIS,
     pools: bool = False,
     bin_s: float = BIN_S,
+    over: Trace | None = None,
     explain: bool = False,
 ) -> Answer:
     """GPUs and cost of every setup for the traffic: without speculation once a place, with each k
@@ -102,8 +103,8 @@ def capacity(
     `margin` is the share of a replica's largest rate that stays unused. `gate_tax` is the share by
     which a plain step is longer on a server that could speculate; another k is taken where it gains
     more than `hysteresis` over a doubling of the batch. `pools` sizes prefill and decode apart too.
-    `bin_s` are the bins of a trace over which replicas could follow the load. Exit 1 where no
-    candidate keeps the promises.
+    `bin_s` are the bins of a trace over which replicas could follow the load: of the traffic's, or
+    of `over`, of which it may be the peak. Exit 1 where no candidate keeps the promises.
     """
     _refuse(scenario, traffic, margin, gate_tax, hysteresis)
     if pools and any(limit.metric == "e2e" for limit in slo.limits):
@@ -122,7 +123,7 @@ def capacity(
         hysteresis=hysteresis,
     )
     sized = replace(scenario, context=(shape.context,), growth=shape.longest - shape.context)
-    planner = Planner(asked, usd_per_gpu_hour, pools=pools, bin_s=bin_s)
+    planner = Planner(asked, usd_per_gpu_hour, pools=pools, bin_s=bin_s, over=over or traffic.trace)
     rows = ordered(list(planner.rows(sized)))
     value = _value(asked, rows)
     percentiles = asked_percentiles(slo)
@@ -241,7 +242,7 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
         yield "no link is known: what caches take between pools is not counted"
     if any(row.wh_per_million_output_tokens for row in rows):
         yield "energy has every GPU at its TDP all the time: an upper bound, without the host"
-    if asked.traffic.trace is not None:
+    if any(row.gpu_hours is not None for row in rows):
         yield (
             f"GPUs over time: replicas that come and go with bins of {bin_s:g} s at no cost, which "
             "no server does (llm-d issue 1499)"

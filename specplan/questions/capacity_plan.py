@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from specplan.domain.acceptance import Acceptance, Alpha
 from specplan.domain.contest import undrafted
 from specplan.domain.scenario import Scenario, Setup
+from specplan.domain.traffic import Trace
 from specplan.errors import SpecplanError
 from specplan.questions.capacity_cross import loads_of, stops_of
 from specplan.questions.capacity_curves import points_of
@@ -36,6 +37,7 @@ class Planner:
     usd: float | None
     pools: bool = False
     bin_s: float = 60.0
+    over: Trace | None = None
     plains: dict[tuple[object, ...], Desk] = field(default_factory=dict)
 
     def rows(self, scenario: Scenario) -> Iterator[Row]:
@@ -87,7 +89,7 @@ class Planner:
         found, server, asked = sized(desk, self.asked), desk.replica, self.asked
         if isinstance(found, str):
             return replace(named, reason=found)
-        alone, trace = self.plains[place_of(setup)], asked.traffic.trace
+        alone, trace = self.plains[place_of(setup)], self.over
         full = server.gpus * asked.traffic.rate_per_s / found.saturation_per_s
         row = replace(
             named,

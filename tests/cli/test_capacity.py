@@ -120,6 +120,17 @@ def test_a_trace_has_gpus_over_time_and_its_digest_is_cited(capsys):
     assert any("30 s at no cost" in note for note in found["notes"])
 
 
+def test_of_a_peak_gpus_over_time_are_those_of_the_whole_trace(capsys):
+    foreign.examples()
+    words = ("capacity", "chat.yaml", "-d", "none", "--trace", "azure.csv")
+    (whole,) = envelope(capsys, *words)["rows"]
+    peak = envelope(capsys, *words, "--window", "peak 30 s")
+    (row,) = peak["rows"]
+    assert peak["answer"]["rate_per_s"] > 1.2 * whole["rate_per_replica_per_s"]
+    assert row["gpu_hours"] == pytest.approx(whole["gpu_hours"])  # one GPU does, all the time
+    assert row["gpu_hours"] == pytest.approx(119 / 3600, rel=0.02)
+
+
 def test_a_chart_has_costs_and_latencies(capsys):
     foreign.examples()
     said = answered(capsys, ["capacity", "chat.yaml", "-f", "chart", "-q"])
