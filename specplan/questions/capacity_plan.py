@@ -59,7 +59,7 @@ class Planner:
     def _drafted(self, setup: Setup, acceptance: Acceptance, scenario: Scenario) -> Iterator[Row]:
         """One k after the other, or the best, and all of them by load."""
         longest = setup.draft.max_k or max(scenario.candidates)
-        k = [n for n in scenario.candidates if n <= longest]
+        k = tuple(n for n in scenario.candidates if n <= longest)
         asked = self.asked
         try:
             gated = gated_replica(
@@ -76,7 +76,10 @@ class Planner:
         for desk in desks if scenario.k else [min(desks, key=lambda desk: needed(desk, asked))]:
             yield from self._rows(setup, acceptance, desk)
         if len(k) > 1:
-            yield from self._rows(setup, acceptance, self._desk(gated))
+            alike = (desk for desk in desks if desk.replica.policy.k == gated.policy.k == k[-1:])
+            same = next(alike, None)  # known already, but for its name
+            renamed = same and replace(same, replica=replace(same.replica, policy=gated.policy))
+            yield from self._rows(setup, acceptance, renamed or self._desk(gated))
 
     def _rows(self, setup: Setup, acceptance: Acceptance | None, desk: Desk) -> Iterator[Row]:
         """One server for all, and with its pools apart if they are asked for."""
