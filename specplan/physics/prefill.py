@@ -16,9 +16,8 @@ from specplan.physics.drafting import Passes, passes_of
 from specplan.physics.engine_round import draft_layout, target_layout
 from specplan.physics.forward import Layout, forward_terms, key_terms
 from specplan.physics.mixed import BUDGET_TOKENS, prefill_step_s
-from specplan.physics.roofline import ideal_pass, keys_pass
 from specplan.physics.silicon import Silicon
-from specplan.physics.whole import fitted_s
+from specplan.physics.whole import prompt_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +52,5 @@ def _chunk_s(setup: Setup, some: Passes, layout: Layout, prompt: float) -> float
         make = key_terms if some.does is Does.KEYS else forward_terms
         terms = make(model, layout, silicon.small)
         return float(prefill_step_s(terms, silicon, chunk, prompt).item()) / chunk
-    on, dtype, tp = setup.hardware, layout.dtype, layout.gpus
-    if some.does is Does.KEYS:
-        alone = keys_pass(model, on, dtype=dtype, tp=tp, rows=chunk)
-    else:
-        alone = ideal_pass(
-            model,
-            on,
-            dtype=dtype,
-            kv_dtype=layout.kv_dtype,
-            tp=tp,
-            batch=1,
-            tokens=chunk,
-            context=prompt / 2,
-            outputs=1,
-        )
-    fitted = setup.engine.passes
-    time_s = fitted_s(alone, fitted) if fitted else alone.time_s
+    time_s = prompt_s(setup, model, layout, some.does, chunk, prompt / 2)
     return float(time_s.item()) / chunk

@@ -14,8 +14,10 @@ import numpy.typing as npt
 
 from specplan.domain.drafter import Does
 from specplan.domain.fitted import Passes, Steps
+from specplan.domain.model import Model
 from specplan.domain.scenario import Setup
 from specplan.physics.drafting import Passes as Runs
+from specplan.physics.forward import Layout
 from specplan.physics.roofline import Pass, ideal_pass, keys_pass
 from specplan.physics.tokens import FloatArray
 
@@ -63,6 +65,35 @@ def draft_pass(setup: Setup, some: Runs, batch: FloatArray, context: FloatArray)
         context=context,
         outputs=some.outputs,
     )
+
+
+def prompt_s(
+    setup: Setup,
+    model: Model,
+    layout: Layout,
+    does: Does,
+    tokens: npt.ArrayLike,
+    context: npt.ArrayLike,
+) -> FloatArray:
+    """Seconds of a pass over `tokens` of one prompt behind `context` others, of which the last is
+    put out: at the fitted shares of the peaks, at the peaks where none were fitted.
+    """
+    on, dtype, tp = setup.hardware, layout.dtype, layout.gpus
+    if does is Does.KEYS:
+        alone = keys_pass(model, on, dtype=dtype, tp=tp, rows=np.asarray(tokens, np.float64))
+    else:
+        alone = ideal_pass(
+            model,
+            on,
+            dtype=dtype,
+            kv_dtype=layout.kv_dtype,
+            tp=tp,
+            batch=1,
+            tokens=tokens,
+            context=context,
+            outputs=1,
+        )
+    return fitted_s(alone, setup.engine.passes) if setup.engine.passes else alone.time_s
 
 
 def blended(memory_s: FloatArray, compute_s: FloatArray, exponent: float) -> FloatArray:

@@ -21,12 +21,11 @@ from specplan.physics.drafting import passes_of
 from specplan.physics.engine_round import draft_layout, target_layout
 from specplan.physics.forward import Layout, forward_terms, key_terms
 from specplan.physics.mixed import ATTENTION, prompt_attention_s
-from specplan.physics.roofline import ideal_pass, keys_pass
 from specplan.physics.round import time_rounds
 from specplan.physics.silicon import Silicon
 from specplan.physics.steps import gpu_step, is_last
 from specplan.physics.tokens import FloatArray
-from specplan.physics.whole import fitted_s
+from specplan.physics.whole import prompt_s
 from specplan.physics.work import Term, load
 
 CONTEXTS = 9  # of a table, the first 0: attention is nearly linear between them
@@ -182,7 +181,7 @@ def _prompts(
     fine = np.arange(0.0, min(rows, FINE_ROWS) + 1)
     places = np.concatenate((fine, np.arange(FINE_ROWS + COARSE, rows + COARSE, COARSE)))
     if setup.engine.fitted:
-        wide_s = _fitted_s(setup, model, layout, places[1:], does)
+        wide_s = prompt_s(setup, model, layout, does, places[1:], 0)
         attend_s, last_s = np.zeros(len(context)), 0.0
     else:
         silicon = Silicon(setup.hardware, setup.engine)
@@ -204,27 +203,3 @@ def _prompts(
 def _step_s(terms: Iterable[Term], rows: FloatArray, silicon: Silicon) -> FloatArray:
     """Seconds of these terms over rows of as many sequences."""
     return gpu_step(tuple(terms), load(rows, 1, 0), silicon).time_s
-
-
-def _fitted_s(
-    setup: Setup, model: Model, layout: Layout, rows: FloatArray, does: Does
-) -> FloatArray:
-    """Seconds of passes over rows of one prompt where whole passes were fitted: at the fitted
-    shares of the peaks, or at the peaks where only decode steps were measured.
-    """
-    on, dtype, tp = setup.hardware, layout.dtype, layout.gpus
-    if does is Does.KEYS:
-        alone = keys_pass(model, on, dtype=dtype, tp=tp, rows=rows)
-    else:
-        alone = ideal_pass(
-            model,
-            on,
-            dtype=dtype,
-            kv_dtype=layout.kv_dtype,
-            tp=tp,
-            batch=1,
-            tokens=rows,
-            context=0,
-            outputs=1,
-        )
-    return fitted_s(alone, setup.engine.passes) if setup.engine.passes else alone.time_s
