@@ -81,6 +81,11 @@ class Capacity:
         """Whether speculation hardly changes the GPUs, as they are or before they are whole."""
         return self.gpus_saved == 0 or abs(self.share_saved or 0.0) < BARELY
 
+    @property
+    def hidden(self) -> bool:
+        """Whether it is whole replicas alone that let it change nothing."""
+        return self.gpus_saved == 0 and abs(self.share_saved or 0.0) >= BARELY
+
 
 def capacity(
     scenario: Scenario,

@@ -51,6 +51,7 @@ def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -
             *_plans(planned, names, asked),
             *(_causes(planned, names) if explain else ()),
             *_pays(planned, words),
+            *_unrounded(value),
             *_short(value),
             *_left(rows, names),
         ),
@@ -216,6 +217,15 @@ def _pays_words(row: Row) -> str:
     if row.crossings_per_s and "," in row.crossings_per_s:
         words += f" (they cross at {row.crossings_per_s})"
     return f"{words}; it carries {most:.3g}, {row.sustains or 0:.2f}x that without"
+
+
+def _unrounded(value: Capacity) -> Iterator[Section]:
+    """What speculation would save of more traffic, where whole replicas hide it."""
+    without, drafted, share = value.without, value.speculating, value.share_saved or 0.0
+    if without and drafted and value.hidden:
+        both = f"{drafted.gpus_exact:.3g} GPUs with, {without.gpus_exact:.3g} without"
+        words = f"{percent(abs(share), 0)} {'fewer' if share > 0 else 'more'} with speculation"
+        yield Lines((f"Before replicas are whole: {both}, {words}",), wrap=True)
 
 
 def _short(value: Capacity) -> Iterator[Section]:

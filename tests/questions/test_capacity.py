@@ -163,6 +163,18 @@ def test_what_changes_under_three_percent_is_hardly_anything():
     assert replace(value, gpus_saved=0, share_saved=0.5).barely
 
 
+def test_what_whole_replicas_hide_is_told():
+    found = asked(18.0, Slo(limits=(Limit("tpot", 95.0, 0.06),)))
+    same, value = found.value.gpus_saved == 0, found.value
+    said = [line for section in found.view.sections for line in getattr(section, "lines", ())]
+    told = [line for line in said if line.startswith("Before replicas are whole: ")]
+    assert bool(told) == value.hidden == (same and abs(value.share_saved) >= BARELY)
+    hidden = replace(value, gpus_saved=0, share_saved=0.2)
+    assert hidden.hidden
+    assert not replace(hidden, share_saved=0.01).hidden
+    assert not replace(hidden, gpus_saved=1).hidden
+
+
 def test_a_promise_that_nobody_keeps_is_answered_with_no():
     found = asked(3.0, Slo(limits=(Limit("tpot", 95.0, 0.001),)))
     assert not found.ok
