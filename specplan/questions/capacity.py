@@ -27,6 +27,7 @@ from specplan.questions.cost import refuse_price
 from specplan.questions.replicas import shape_of
 
 BARELY = 0.03  # of the GPUs before replicas are whole: what speculation saves less is nothing much
+BURSTY = 1.5  # dispersion at a replica from which high percentiles are only rough
 BIN_S = 60.0  # of a trace, for GPUs over time
 
 
@@ -235,6 +236,7 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
             "a gate that is off is taken to cost nothing; vllm issue 49548 measured 6.6 to 21.6 %: "
             "see --gate-tax"
         )
+    yield from _bursts(rows)
     for row in rows:
         if row.fixed_points:
             yield (
@@ -251,6 +253,16 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
         yield (
             f"GPUs over time: replicas that come and go with bins of {bin_s:g} s at no cost, which "
             "no server does (llm-d issue 1499)"
+        )
+
+
+def _bursts(rows: Sequence[Row]) -> Iterator[str]:
+    """Where arrivals are burstier than the laws of a steady server follow closely."""
+    most = max((row.dispersion or 0.0 for row in rows), default=0.0)
+    if most >= BURSTY:
+        yield (
+            f"arrivals come in bursts (dispersion {most:.3g} at a replica): high percentiles are "
+            "rough, those of TPOT mostly too low; simulate replays them"
         )
 
 
