@@ -21,13 +21,14 @@ from specplan.questions.capacity_figures import mean
 from specplan.questions.capacity_plan import Planner
 from specplan.questions.capacity_row import ASIDE, Row, asked_percentiles, columns_of
 from specplan.questions.capacity_size import Asked
-from specplan.questions.common import basis_of, refuse_mix
+from specplan.questions.common import basis_of, percent, refuse_mix
 from specplan.questions.compare_judge import place_of
 from specplan.questions.cost import refuse_price
 from specplan.questions.replicas import shape_of
 
 BARELY = 0.03  # of the GPUs before replicas are whole: what speculation saves less is nothing much
 BURSTY = 1.5  # dispersion at a replica from which high percentiles are only rough
+CROWDED = 0.6  # of the pool on average: beyond it, it is full at times
 BIN_S = 60.0  # of a trace, for GPUs over time
 
 
@@ -236,7 +237,7 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
             "a gate that is off is taken to cost nothing; vllm issue 49548 measured 6.6 to 21.6 %: "
             "see --gate-tax"
         )
-    yield from _bursts(rows)
+    yield from _beyond(rows)
     for row in rows:
         if row.fixed_points:
             yield (
@@ -256,13 +257,21 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
         )
 
 
-def _bursts(rows: Sequence[Row]) -> Iterator[str]:
-    """Where arrivals are burstier than the laws of a steady server follow closely."""
-    most = max((row.dispersion or 0.0 for row in rows), default=0.0)
-    if most >= BURSTY:
+def _beyond(rows: Sequence[Row]) -> Iterator[str]:
+    """What the laws of a steady server leave out: arrivals that are burstier than they follow
+    closely, and sequences that give way where the pool is full.
+    """
+    bursts = max((row.dispersion or 0.0 for row in rows), default=0.0)
+    if bursts >= BURSTY:
         yield (
-            f"arrivals come in bursts (dispersion {most:.3g} at a replica): high percentiles are "
+            f"arrivals come in bursts (dispersion {bursts:.3g} at a replica): high percentiles are "
             "rough, those of TPOT mostly too low; simulate replays them"
+        )
+    held = max((row.kv_share or 0.0 for row in rows), default=0.0)
+    if held >= CROWDED:
+        yield (
+            f"a pool is {percent(held, 0)} full on average: that sequences are preempted and read "
+            "again where it is full is not in these figures; simulate has it"
         )
 
 

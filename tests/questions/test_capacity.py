@@ -245,6 +245,18 @@ def test_bursts_need_more_and_are_said_to_be_rough():
         assert any("high percentiles are rough" in note for note in answer.notes) is rough
 
 
+@pytest.mark.parametrize(("rate", "crowded"), [(0.1, False), (0.9, True)])
+def test_a_pool_that_is_nearly_full_is_said_to_preempt(rate, crowded):
+    """Long outputs on a small accelerator: greedy admission and preemption make a server fall
+    behind in simulations at up to 20 % less than what would keep its pool full.
+    """
+    place = {"setups": (undrafted(setup("vllm", "eagle3", "qwen3-8b", "a10")),)}
+    long = Lengths(isl=(500.0,), osl=(1500.0,), hit=(0.0,), weight=(1.0,))
+    desk = Desk(plain_replica(place["setups"][0], Alpha(0.0), shape_of(long)), long)
+    found = asked(rate * desk.saturation(), Slo(), long, scene=place)
+    assert any("preempted" in note for note in found.notes) is crowded
+
+
 def test_the_load_is_of_a_full_replica():
     """A server that decodes all the time is not full: what is told is the share of what fills it.
 
