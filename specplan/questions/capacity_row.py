@@ -168,7 +168,7 @@ _BEFORE = (
     Column("gpus_saved", "GPU", "saved", "count", "over no speculation in the same place"),
     Column("rate_per_replica_per_s", "1/s", "req/s", "number", "requests that each takes"),
     Column("dispersion", "1", "dispersion", "number", "variance over mean of its arrivals"),
-    Column("utilisation", "1", "busy", "percent", "of what a full replica does, not of time"),
+    Column("utilisation", "1", "load", "percent", "of what a full replica does, not of time"),
     Column("batch_mean", "sequences", "batch", "number", "that decode together, by time"),
     Column("kv_share", "1", "KV", "percent", "of the pool in use"),
     Column("k_shares", "", "k in use", "text", "share of the rounds' time at each k"),
