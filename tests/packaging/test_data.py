@@ -28,6 +28,7 @@ PUBLIC = {
     "best_k",
     "best_tree",
     "calibrate",
+    "capacity",
     "check",
     "compare",
     "diagnose",
