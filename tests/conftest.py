@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program has it; before numpy is loaded
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
