@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import specplan
-
 from specplan.cli.threads import one_thread
 
 NAME = "OPENBLAS_NUM_THREADS"
