@@ -129,6 +129,9 @@ def capacity(
     Each candidate without speculation, with one k, and with k by the number of running sequences.
     Exit 1 where none keeps the promises.
     """
+    from specplan.cli.threads import one_thread
+
+    one_thread()
     from specplan.cli.fleets import planned
     from specplan.cli.show import show
 

@@ -92,6 +92,9 @@ def check(
     out: Out,
 ) -> int:
     """Do our plans and cards still hold? For CI."""
+    from specplan.cli.threads import one_thread
+
+    one_thread()
     from datetime import datetime
 
     from specplan.cli import locks

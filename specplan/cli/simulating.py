@@ -186,13 +186,13 @@ def _options(k: int | None, gate: Gate, runs: Runs, seed: int) -> Options:
         seed=seed,
         replications=runs.replications,
         workers=runs.workers,
-        gating=_gating(gate),
+        gating=_gating(gate, k),
         gate_tax=gate.gate_tax or 0.0,
         static=None if runs.static is None else Static(runs.static, wait_s),
     )
 
 
-def _gating(gate: Gate) -> Gating:
+def _gating(gate: Gate, k: int | None) -> Gating:
     by, _, queue = (gate.gate_by or "batch").partition(":")
     waiting = queue or "0"
     right = (by == "batch" and not queue) or (by == "queue" and waiting.isdigit())
@@ -200,18 +200,39 @@ def _gating(gate: Gate) -> Gating:
         word = visible(str(gate.gate_by), 40)
         expected = "batch, queue, or queue:4"
         raise UsageError(f"no gate goes by '{word}'", where=Where("--gate-by"), expected=expected)
-    sequences, dwell_s = 0, 0.0
-    for part in filter(None, (p.strip() for p in str(gate.hysteresis or "").split(","))):
-        if part.isdigit() and len(part) <= 9:
-            sequences = int(part)
-        else:
-            dwell_s = _time(part, "--hysteresis")
+    if k == 0 or (k is not None and by == "batch"):
+        _refuse_ungated(gate)
+    sequences, dwell_s = _hysteresis(gate.hysteresis or "")
     return Gating(
         by="queue" if by == "queue" else "batch",
         queue=int(waiting),
         sequences=sequences,
         dwell_s=dwell_s,
     )
+
+
+def _refuse_ungated(gate: Gate) -> None:
+    """Refuses what tells a gate how to act, of a server that has none."""
+    for option, value in (("--gate-tax", gate.gate_tax), ("--hysteresis", gate.hysteresis)):
+        if value:
+            raise UsageError(
+                "is of a gate, and one k has none", where=Where(option), hint="write -k gate"
+            )
+
+
+def _hysteresis(text: str) -> tuple[int, float]:
+    """Sequences and seconds of `4`, `2s` or `4,2s`, each 0 where it is absent."""
+    sequences, dwell_s = 0, 0.0
+    parts = [part for part in (p.strip() for p in text.split(",")) if part]
+    for part in parts:
+        if part.isdigit() and len(part) <= 9:
+            sequences = int(part)
+        else:
+            dwell_s = _time(part, "--hysteresis")
+    if len(parts) > (sequences > 0) + (dwell_s > 0) and parts != ["0"]:
+        what = f"'{visible(text, 40)}' says the same twice"
+        raise UsageError(what, where=Where("--hysteresis"), expected="4, 2s or 4,2s")
+    return sequences, dwell_s
 
 
 def _time(text: str, option: str) -> float:

@@ -232,11 +232,13 @@ def _of_trace(given: Mapping[str, Spoken], seed: int) -> Traffic:
         what = "--cv is of arrivals that are drawn; the trace has its own"
         raise UsageError(what, where=given["cv"].where)
     if "rate" in given:
-        with placed(given["rate"].where):
+        with placed(given["trace"].where):
             now = replayed(trace).rate_per_s
+        with placed(given["rate"].where):
             trace = compressed(trace, _rate(given) / now)
         notes = (*notes, f"replayed {_rate(given) / now:.3g} times as fast, at the rate asked for")
-    return replayed(trace, notes)
+    with placed(given["trace"].where):
+        return replayed(trace, notes)
 
 
 def _read(given: Mapping[str, Spoken], seed: int) -> Trace:

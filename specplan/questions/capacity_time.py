@@ -4,6 +4,7 @@ with it saves.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,13 @@ def scaled(trace: Trace, bin_s: float, kept_per_s: float, gpus: int) -> Scaled:
     arrivals = np.asarray(trace.arrival_s, np.float64)
     arrivals = arrivals - arrivals[0]
     span = max(float(arrivals[-1]), SHORTEST_S)
-    edges = np.append(np.arange(0.0, span, bin_s), span)
-    long = np.diff(edges)
-    counts = np.histogram(arrivals, edges)[0]
+    last = max(math.ceil(span / bin_s), 1) - 1
+    # only bins in which somebody comes are held: two dates may be centuries apart
+    here, counts = np.unique(np.minimum(arrivals // bin_s, last), return_counts=True)
+    long = np.where(here < last, bin_s, span - last * bin_s)
     replicas = np.ceil(counts / np.maximum(long, SHORTEST_S) / kept_per_s - 1e-9)
     return Scaled(
         peak_gpus=int(gpus * replicas.max()),
-        mean_gpus=float(gpus * np.dot(replicas, long) / long.sum()),
+        mean_gpus=float(gpus * np.dot(replicas, long) / span),
         gpu_hours=float(gpus * np.dot(replicas, long) / SECONDS_PER_HOUR),
     )

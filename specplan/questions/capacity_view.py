@@ -37,6 +37,7 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 NEARLY = 0.97  # of the most that a replica carries: a load that is all of it
 HALF = 0.5  # of the work: where decoding is less, outputs are short
 ROOM = 40  # characters that names may take in every block; longer ones give way to a number
+LINE = 80  # characters
 
 
 def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -> View:
@@ -124,7 +125,8 @@ def _caption(rows: Sequence[Row], asked: Asked) -> Iterator[str]:
     drafted = [f"drafter {drafts.pop()}"] if len(drafts) == 1 else []
     drafted += [f"acceptance {accepted.pop()}"] if len(accepted) == 1 else []
     if what:
-        yield ", ".join([" ".join(what), *drafted])
+        who = ", ".join([" ".join(what), *drafted])
+        yield from [who] if len(who) <= LINE else filter(None, (" ".join(what), ", ".join(drafted)))
     lengths, traffic = asked.traffic.lengths, asked.traffic
     mean = {
         n: sum(x * w for x, w in zip(getattr(lengths, n), lengths.weight, strict=True))

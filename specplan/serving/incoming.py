@@ -24,7 +24,10 @@ def replayed(trace: Trace, notes: tuple[str, ...] = ()) -> Traffic:
     """The traffic that a trace records. Its dispersion is that of one-second bins."""
     at, span_s = times(trace), trace.span_s
     if not len(at) or span_s <= 0:
-        raise Refused("all requests of the trace come at once: it has no rate", hint="give --rate")
+        raise Refused(
+            "all requests of the trace come at once: it has no rate",
+            hint="arrivals are drawn at --rate where --columns isl=NAME,osl=NAME names none",
+        )
     return Traffic(
         rate_per_s=len(at) / span_s,
         lengths=recorded(trace),

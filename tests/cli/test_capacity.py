@@ -87,6 +87,12 @@ def test_a_page_of_everything_is_80_columns_wide(capsys):
         assert words in said.out
 
 
+def test_a_long_acceptance_has_a_line_of_its_own(capsys):
+    said = answered(capsys, [*ASKED, *TRAFFIC, "-a", "mixture:.8@0.7,.5@0.3", "-k", "2"])
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert "\nllama-3.1-8b on h100-sxm under vllm\ndrafter eagle3-llama-3.1-8b, " in said.out
+
+
 def test_plans_flags_and_python_agree(capsys):
     foreign.examples()
     of_plan = envelope(capsys, "capacity", "chat.yaml", "-d", "ratio:0.1")

@@ -27,7 +27,8 @@ def asked(capsys, words: str):
 
 
 def test_json_carries_everything(capsys):
-    found = asked(capsys, "-k 3 --slo ttft_p99=1s --seed 4 --replications 2 --gate-tax 0.1")
+    words = "-k 3 --gate-by queue:99 --slo ttft_p99=1s --seed 4 --replications 2 --gate-tax 0.1"
+    found = asked(capsys, words)
     assert found["schema"] == "specplan.simulate/1"
     answer = found["answer"]
     assert (answer["seed"], answer["replications"], answer["meets_slo"]) == (4, 2, True)
@@ -134,6 +135,12 @@ def test_a_picture_of_the_time_that_goes_by(capsys):
         ("-k 3 --gate-by batch:4", "--gate-by: no gate goes by 'batch:4'"),
         ("-k gate --hysteresis 2,x", "--hysteresis: 'x' is not a quantity"),
         ("-k gate --hysteresis 2.5", "--hysteresis: '2.5' has no unit; expected a time such as"),
+        ("-k gate --hysteresis 2s,3s", "--hysteresis: '2s,3s' says the same twice; expected 4, 2s"),
+        ("-k gate --hysteresis 4,5", "--hysteresis: '4,5' says the same twice"),
+        ("-k 3 --hysteresis 4", "--hysteresis: is of a gate, and one k has none; write -k gate"),
+        ("-k 3 --gate-tax 0.1", "--gate-tax: is of a gate, and one k has none; write -k gate"),
+        ("-k none --gate-tax 0.1", "--gate-tax: is of a gate, and one k has none"),
+        ("-k none --gate-by queue:2 --hysteresis 2s", "--hysteresis: is of a gate"),
         ("-k 3 --duration 60", "--duration: '60' has no unit; expected a time such as 90s"),
         ("-k 3 --duration 900d", "--duration: '900d' is out of range"),
         ("-k 3 --static-wait 1s", "--static-wait: only static batches wait; --static 8"),
@@ -210,6 +217,7 @@ def test_in_python():
         slo={"ttft_p99": "1s"},
         requests=300,
         max_num_seqs=64,
+        gate_by="queue:2",
         hysteresis="2s",
     )
     assert answer.value.done == 300

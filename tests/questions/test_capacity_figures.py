@@ -170,3 +170,12 @@ def test_without_a_price_it_counts_gpus():
     found = charts([row(usd_per_gpu_hour=None)], ASKED, {1: "no speculation"})
     assert found.y_label == "GPUs"
     assert found.curves[0].points[-1] == (pytest.approx(10.0), 10.0)
+
+
+def test_bins_where_nobody_comes_take_no_memory():
+    # two requests three thousand years apart: 1.7e9 bins of a minute
+    found = scaled(trace(0.0, 99_999_999_999.0), 60.0, 0.1, 2)
+    assert found.peak_gpus == 2
+    # one bin of 60 s, and the last of 39 s (99,999,999,999 = 60 * 1,666,666,666 + 39)
+    assert found.gpu_hours == pytest.approx(2 * (60 + 39) / 3600)
+    assert found.mean_gpus == pytest.approx(2 * 99 / 99_999_999_999)

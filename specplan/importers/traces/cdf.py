@@ -63,13 +63,15 @@ def _pairs_of(found: object, path: Path) -> Pairs:
         raise InputError("holds no list of points", where=place(path), expected=WANTED)
     pairs = []
     for index, row in enumerate(rows):
-        numbers = isinstance(row, list) and all(type(each) in {int, float} for each in row)
+        numbers = isinstance(row, list) and all(
+            # compared before they become floats, as an integer may have any number of digits
+            type(each) in {int, float} and -MOST_TOKENS <= each <= MOST_TOKENS
+            for each in row
+        )
         if not numbers or len(row) != 2:
             what = f"point {index + 1} is {visible(str(row)[:80], 40)}"
             raise InputError(what, where=place(path), expected=WANTED)
-        # compared before they become floats, as an integer may have any number of digits
-        inside = all(-MOST_TOKENS <= each <= MOST_TOKENS for each in row)
-        tokens, share = map(float, row) if inside else (-1.0, -1.0)
+        tokens, share = map(float, row)
         pairs.append((tokens, share, Where(f"{place(path)}: point {index + 1}")))
     return pairs
 
