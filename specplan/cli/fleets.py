@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from specplan.catalogue.store import Catalogue
 from specplan.cli.capacity import Drafting, Fleet, Gating
-from specplan.cli.counted import Option
 from specplan.cli.demand import Demand
+from specplan.cli.homes import at_home
 from specplan.cli.options import Candidates, What, typed
 from specplan.cli.planned import Given, PlanRead
 from specplan.cli.plans import catalogue_of, plan_of
-from specplan.cli.scenario import Folder, build, loaded, texts_of
+from specplan.cli.scenario import Folder, build, loaded
 from specplan.cli.server import Server
 from specplan.cli.sized import told_of
 from specplan.cli.wanted import said, wanted
@@ -42,28 +42,12 @@ def capacity(
 
     Options are those of the command line with underscores: target, draft, hardware, tp, engine,
     acceptance, k, each a value or several; rate (requests a second, a number), isl, osl, trace,
-    window, slo; margin, pools, bins (seconds), explain; gate_tax, hysteresis; max_num_seqs,
-    max_batched_tokens, memory_fraction.
+    columns and slo (texts or mappings), window; margin, pools, bins (seconds), explain; gate_tax,
+    hysteresis; max_num_seqs, max_batched_tokens, memory_fraction.
     """
-    groups = {group: {f.name for f in fields(group)} for group in (Demand, Fleet, Server, Gating)}
-    parts: dict[Any, dict[str, Any]] = {group: {} for group in groups}
-    rest: dict[str, Option] = {}
-    for name, value in options.items():
-        home = next((group for group, names in groups.items() if name in names), None)
-        if home is None:
-            rest[name] = value
-        else:
-            parts[home][name] = str(value) if name in {"isl", "osl"} else value
+    texts, (demand, fleet, server, gating) = at_home(options, Demand, Fleet, Server, Gating)
     return _answered(
-        texts_of(rest),
-        None,
-        loaded(catalogue),
-        k_max,
-        Gating(**parts[Gating]),
-        Demand(**parts[Demand]),
-        Fleet(**parts[Fleet]),
-        Server(**parts[Server]),
-        usd_per_gpu_hour,
+        texts, None, loaded(catalogue), k_max, gating, demand, fleet, server, usd_per_gpu_hour
     )
 
 
