@@ -83,9 +83,11 @@ class Lengths(Candidates):
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """How replicas are counted."""
+    """How replicas are counted, and what they cost."""
 
     title: ClassVar[str] = "GPUs"
+
+    usd_per_gpu_hour: Usd = None
 
     margin: Annotated[
         float | None,
@@ -114,7 +116,6 @@ class Fleet:
 def capacity(
     plan: PlanFile = None,
     *,
-    usd_per_gpu_hour: Usd = None,
     what: What,
     drafting: Drafting,
     candidates: Lengths,
@@ -132,7 +133,5 @@ def capacity(
     from specplan.cli.fleets import planned
     from specplan.cli.show import show
 
-    answer = planned(
-        plan, what, drafting, candidates, gating, demand, fleet, server, usd_per_gpu_hour
-    )
+    answer = planned(plan, what, drafting, candidates, gating, demand, fleet, server)
     return show(answer, out)

@@ -34,7 +34,6 @@ def capacity(
     *,
     catalogue: Catalogue | Folder | Iterable[Folder] | None = None,
     k_max: int | None = None,
-    usd_per_gpu_hour: float | None = None,
     **options: Any,  # noqa: ANN401 - options of several groups, each checked by its own
 ) -> Answer:
     """GPUs and cost of a traffic without, with fixed and with gated speculation, as `specplan
@@ -42,13 +41,11 @@ def capacity(
 
     Options are those of the command line with underscores: target, draft, hardware, tp, engine,
     acceptance, k, each a value or several; rate (requests a second, a number), isl, osl, trace,
-    columns and slo (texts or mappings), window; margin, pools, bins (seconds), explain; gate_tax,
-    hysteresis; max_num_seqs, max_batched_tokens, memory_fraction.
+    columns and slo (texts or mappings), window; margin, pools, bins (seconds), explain,
+    usd_per_gpu_hour; gate_tax, hysteresis; max_num_seqs, max_batched_tokens, memory_fraction.
     """
     texts, (demand, fleet, server, gating) = at_home(options, Demand, Fleet, Server, Gating)
-    return _answered(
-        texts, None, loaded(catalogue), k_max, gating, demand, fleet, server, usd_per_gpu_hour
-    )
+    return _answered(texts, None, loaded(catalogue), k_max, gating, demand, fleet, server)
 
 
 def planned(
@@ -60,7 +57,6 @@ def planned(
     demand: Demand,
     fleet: Fleet,
     server: Server,
-    usd: float | None,
 ) -> Answer:
     """The answer to a command line."""
     return _answered(
@@ -72,7 +68,6 @@ def planned(
         demand,
         fleet,
         server,
-        usd,
     )
 
 
@@ -85,7 +80,6 @@ def _answered(
     demand: Demand,
     fleet: Fleet,
     server: Server,
-    usd: float | None,
 ) -> Answer:
     asked = wanted(demand, plan)
     shape = shape_of(asked.traffic.lengths)
@@ -100,8 +94,9 @@ def _answered(
     )
     _refuse_bound(scenario, catalogue)
     limits, told = told_of(server)
+    usd = fleet.usd_per_gpu_hour
     price = asked.usd_per_gpu_hour if usd is None else usd
-    more = _more(gating, fleet) | ({} if usd is None else {"usd_per_gpu_hour": usd})
+    more = _more(gating, fleet)
     typed_in = {name: Input(value=value, origin="flag") for name, value in more.items()}
     inputs = {**scenario.inputs, **asked.inputs, **told, **typed_in}
     return question(

@@ -23,7 +23,7 @@ from specplan.questions.capacity_row import ASIDE, Row, asked_percentiles, colum
 from specplan.questions.capacity_size import Asked
 from specplan.questions.common import basis_of, percent, refuse_mix
 from specplan.questions.compare_judge import place_of
-from specplan.questions.cost import refuse_price
+from specplan.questions.cost import STATED, refuse_price
 from specplan.questions.replicas import shape_of
 
 BARELY = 0.03  # of the GPUs before replicas are whole: what speculation saves less is nothing much
@@ -248,6 +248,7 @@ def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
         yield "caches go between pools over the card's link: between nodes they take longer"
     elif any(row.pools == "apart" for row in rows):
         yield "no link is known: what caches take between pools is not counted"
+    yield from _prices(rows)
     if any(row.wh_per_million_output_tokens for row in rows):
         yield "energy has every GPU at its TDP all the time: an upper bound, without the host"
     if any(row.gpu_hours is not None for row in rows):
@@ -273,6 +274,19 @@ def _beyond(rows: Sequence[Row]) -> Iterator[str]:
             f"a pool is {percent(held, 0)} full on average: that sequences are preempted and read "
             "again where it is full is not in these figures; simulate has it"
         )
+
+
+def _prices(rows: Sequence[Row]) -> Iterator[str]:
+    """At whose prices costs are, where nobody stated one, and who has none."""
+    found = {
+        row.hardware: f"{row.hardware} {row.usd_per_gpu_hour:g} USD/h ({row.price})"
+        for row in rows
+        if row.usd_per_gpu_hour is not None and row.price != STATED
+    }
+    if found:
+        yield f"a GPU at its card's lowest price: {', '.join(found.values())}"
+    for name in dict.fromkeys(row.hardware for row in rows if row.gpus and not row.price):
+        yield f"no price of {name} is known, hence no cost; see --usd-per-gpu-hour"
 
 
 def _wider(scenario: Scenario) -> Iterator[str]:

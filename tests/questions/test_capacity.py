@@ -120,6 +120,17 @@ def test_what_is_taken_for_granted_is_said(answer):
     bare = " ".join(asked(slo=Slo(), scene={"setups": (undrafted(setup()),)}).notes)
     assert "--margin" in bare
     assert "--slo" in bare
+    assert "price" not in said  # it was stated
+    assert "a GPU at its card's lowest price: h100-sxm 3.99 USD/h (RunPod Secure, 2026-" in bare
+
+
+def test_what_has_no_price_says_so():
+    plain = undrafted(setup())
+    free = replace(plain, hardware=replace(plain.hardware, prices=()))
+    answer = asked(slo=Slo(), scene={"setups": (free,)})
+    assert "no price of h100-sxm is known, hence no cost; see --usd-per-gpu-hour" in answer.notes
+    (row,) = answer.table.records()
+    assert row["usd_per_million_output_tokens"] is None
 
 
 def test_the_page_says_what_is_saved(answer):
