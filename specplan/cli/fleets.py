@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -28,6 +28,10 @@ from specplan.questions.capacity import capacity as question
 from specplan.questions.replicas import shape_of
 
 _NONE = "none"
+
+
+def _nothing(_done: int, _all: int) -> None:
+    """Told of progress, does nothing."""
 
 
 def capacity(
@@ -57,8 +61,9 @@ def planned(
     demand: Demand,
     fleet: Fleet,
     server: Server,
+    told: Callable[[int, int], None] = _nothing,
 ) -> Answer:
-    """The answer to a command line."""
+    """The answer to a command line; `told` of rows as they are done, of about so many."""
     return _answered(
         typed(what, drafting),
         plan_of(plan),
@@ -68,6 +73,7 @@ def planned(
         demand,
         fleet,
         server,
+        told,
     )
 
 
@@ -80,6 +86,7 @@ def _answered(
     demand: Demand,
     fleet: Fleet,
     server: Server,
+    told: Callable[[int, int], None] = _nothing,
 ) -> Answer:
     asked = wanted(demand, plan)
     shape = shape_of(asked.traffic.lengths)
@@ -93,12 +100,12 @@ def _answered(
         told={"context": Given((f"{shape.context:.0f}",), "traffic", Where("--isl"))},
     )
     _refuse_bound(scenario, catalogue)
-    limits, told = told_of(server)
+    limits, limited = told_of(server)
     usd = fleet.usd_per_gpu_hour
     price = asked.usd_per_gpu_hour if usd is None else usd
     more = _more(gating, fleet)
     typed_in = {name: Input(value=value, origin="flag") for name, value in more.items()}
-    inputs = {**scenario.inputs, **asked.inputs, **told, **typed_in}
+    inputs = {**scenario.inputs, **asked.inputs, **limited, **typed_in}
     return question(
         replace(scenario, inputs=inputs),
         asked.traffic,
@@ -112,6 +119,7 @@ def _answered(
         bin_s=fleet.bins or BIN_S,
         over=_whole(demand, plan),
         explain=fleet.explain,
+        told=told,
     )
 
 

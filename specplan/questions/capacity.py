@@ -4,7 +4,7 @@ load; what their tokens cost, and up to which load speculation pays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from specplan.domain.accounting import Limits
@@ -103,6 +103,7 @@ def capacity(
     bin_s: float = BIN_S,
     over: Trace | None = None,
     explain: bool = False,
+    told: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Answer:
     """GPUs and cost of every setup for the traffic: without speculation once a place, with each k
     of the scenario (else the best one), and with k by load.
@@ -111,7 +112,8 @@ def capacity(
     which a plain step is longer on a server that could speculate; another k is taken where it gains
     more than `hysteresis` over a doubling of the batch. `pools` sizes prefill and decode apart too.
     `bin_s` are the bins of a trace over which replicas could follow the load: of the traffic's, or
-    of `over`, of which it may be the peak. Exit 1 where no candidate keeps the promises.
+    of `over`, of which it may be the peak. `told` of rows as they are done, of about so many. Exit
+    1 where no candidate keeps the promises.
     """
     _refuse(scenario, traffic, margin, gate_tax, hysteresis)
     if pools and any(limit.metric == "e2e" for limit in slo.limits):
@@ -131,7 +133,12 @@ def capacity(
     )
     sized = replace(scenario, context=(shape.context,), growth=shape.longest - shape.context)
     planner = Planner(asked, usd_per_gpu_hour, pools=pools, bin_s=bin_s, over=over or traffic.trace)
-    rows = ordered(list(planner.rows(sized)))
+    found: list[Row] = []
+    told(0, planner.count(sized))
+    for row in planner.rows(sized):
+        found.append(row)
+        told(len(found), planner.count(sized))
+    rows = ordered(found)
     value = _value(asked, rows)
     percentiles = asked_percentiles(slo)
     return Answer(

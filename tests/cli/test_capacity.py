@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import foreign
 import pytest
-from typed import answered, one_line
+from typed import ANSI, answered, one_line, terminal
 
 import specplan
+from specplan.cli.run import run
 
 ASKED = ("capacity", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm")
 TRAFFIC = ("--rate", "20/s", "--isl", "1200", "--osl", "210")
@@ -149,3 +151,15 @@ def test_a_plans_price_and_promises_count(capsys):
     assert row["usd_per_gpu_hour"] == 9
     assert row["ttft_p99_s"] <= 2
     assert "ttft_p99_s" in found["columns"]
+
+
+def test_rows_are_counted_on_a_terminal(monkeypatch):
+    def shown_of(*more: str) -> str:
+        with terminal() as (screen, shown):
+            monkeypatch.setattr(sys, "stderr", screen)
+            assert run([*PLAIN, *TRAFFIC, "-g", "h100,h200", *more]) == 0
+            monkeypatch.undo()
+        return ANSI.sub("", shown[0])
+
+    assert "2/2" in shown_of()
+    assert shown_of("-q") == ""

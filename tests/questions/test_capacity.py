@@ -49,6 +49,12 @@ def test_each_policy_is_a_row_and_with_pools_apart_another(rows):
     assert set(rows) == {(p, w) for p in ("none", "k=3", "gated") for w in ("shared", "apart")}
 
 
+def test_rows_are_told_as_they_are_done():
+    told = []
+    asked(pools=True, told=lambda *pair: told.append(pair))
+    assert told == [(done, 6) for done in range(7)]
+
+
 def test_replicas_carry_the_traffic(rows):
     for (_, pools), row in rows.items():
         assert row["gpus"] == row["replicas"] * row["gpus_per_replica"] >= row["gpus_exact"]
