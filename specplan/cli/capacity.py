@@ -45,7 +45,7 @@ class Drafting:
             "-k",
             "--k",
             metavar="AXIS",
-            help="Draft tokens per round, each a plan and all of them the gate's; the best if "
+            help="Draft tokens per round: a plan for each, and the gate takes of all; the best if "
             "absent.",
         ),
     ] = None
