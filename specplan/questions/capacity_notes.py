@@ -42,11 +42,25 @@ def notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
     yield from _prices(rows)
     if any(row.wh_per_million_output_tokens for row in rows):
         yield "energy has every GPU at its TDP all the time: an upper bound, without the host"
+    yield from _peaks(rows, asked, bin_s)
     if any(row.gpu_hours is not None for row in rows):
         yield (
             f"GPUs over time: replicas that come and go with bins of {bin_s:g} s at no cost, which "
             "no server does (llm-d issue 1499)"
         )
+
+
+def _peaks(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
+    """That a plan for the mean of a trace is none for its busiest time, where that takes more."""
+    for row in rows:
+        if row.gpus is not None and (row.peak_gpus or 0) > row.gpus:
+            rate = asked.traffic.rate_per_s
+            yield (
+                f"GPUs are those of {rate:.3g} requests/s, the mean: the busiest {bin_s:g} s take "
+                f"{row.peak_gpus:,}, not {row.gpus:,}, and break promises made of them; "
+                f'--window "peak {bin_s:g} s" plans for those'
+            )
+            return
 
 
 def _beyond(rows: Sequence[Row]) -> Iterator[str]:

@@ -133,6 +133,20 @@ def test_of_a_peak_gpus_over_time_are_those_of_the_whole_trace(capsys):
     assert row["gpu_hours"] == pytest.approx(119 / 3600, rel=0.02)
 
 
+def test_the_mean_of_a_trace_is_not_its_busiest_minute(capsys):
+    """9 minutes of 1/s, then one of 60/s: what the mean takes breaks down in the last."""
+    times = [*range(540), *(540 + n / 60 for n in range(3600))]
+    rows = "".join(f"{time:.4f},1200,210\n" for time in times)
+    Path("t.csv").write_text(f"arrival,isl,osl\n{rows}", encoding="utf-8")
+    said = answered(capsys, [*PLAIN, "--trace", "t.csv"])
+    assert said.code == 0
+    told = "GPUs are those of 6.9 requests/s, the mean: the busiest 60 s take "
+    assert told in said.err
+    assert '--window "peak 60 s" plans for those' in said.err
+    peak = answered(capsys, [*PLAIN, "--trace", "t.csv", "--window", "peak 60 s"])
+    assert "the mean" not in peak.err
+
+
 def test_a_chart_has_costs_and_latencies(capsys):
     foreign.examples()
     said = answered(capsys, ["capacity", "chat.yaml", "-f", "chart", "-q"])
