@@ -31,7 +31,7 @@ from specplan.serving.lock_step import Static
 from specplan.serving.simulation import nothing
 from specplan.visible import visible
 
-_NONE, _GATE = ("0", "none"), "gate"
+_NONE, _GATE = ("0", "none"), ("gate", "gated")  # as it is typed, and as answers call it
 _LARGEST_S = 1e7
 
 
@@ -148,8 +148,8 @@ def _speculation(
         found["k"] = ("0",)
         found["draft"] = draft or ("none",)
         return found, 0
-    if said == (_GATE,):
-        return found, None
+    if said in {(word,) for word in _GATE}:
+        return found | {"k": _GATE[:1]}, None
     where = Where("-k")
     if not said or said == ("best",):
         raise UsageError("how many tokens are drafted?", where=where, expected="3, none or gate")

@@ -73,7 +73,9 @@ def test_a_server_without_speculation_needs_no_drafter(capsys, words):
 
 
 def test_gates(capsys):
-    assert asked(capsys, "-k gate")["answer"]["policy"] == "gated"
+    found = asked(capsys, "-k gate")
+    assert found["answer"]["policy"] == "gated"
+    assert asked(capsys, "-k gated") == found  # the word that answers have for it
     by_queue = asked(capsys, "-k 3 --gate-by queue:0 --hysteresis 1ms --max-num-seqs 4")
     assert {of["k"] for of in by_queue["answer"]["k"]} == {0, 3}
     assert by_queue["inputs"]["gate_by"]["value"] == "queue:0"
