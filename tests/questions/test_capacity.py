@@ -5,6 +5,7 @@ that another planner answered.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -141,14 +142,22 @@ def test_what_has_no_price_says_so():
 
 def test_the_page_says_what_is_saved(answer):
     saved, value = answer.value.gpus_saved, answer.value
+    gpus = value.speculating.gpus
     assert answer.view.title == (
-        f"eagle3-llama-3.1-8b with k=3 saves {saved} of {value.without.gpus} GPUs"
+        f"{gpus} GPUs: eagle3-llama-3.1-8b with k=3 saves {saved} of {value.without.gpus}"
     )
     assert answer.view.caption == (
         "llama-3.1-8b on h100-sxm under vllm, drafter eagle3-llama-3.1-8b, acceptance 0.7",
         "200 requests/s of 1,200 + 210 tokens",
         "ttft_p99 1 s, tpot_p95 15 ms, head-room 10 %",
     )
+
+
+def test_of_several_accelerators_the_title_says_which():
+    fast = setup()
+    other = replace(fast, hardware=replace(fast.hardware, name="h200-sxm"))
+    title = asked(scene={"setups": (fast, other)}).view.title
+    assert re.fullmatch(r"\d+ h100-sxm: eagle3-llama-3.1-8b with k=3 saves \d of \d+", title)
 
 
 # Golden: largest rates were 15.2 and 21.9 requests/s a replica when this was written, which 10 %
