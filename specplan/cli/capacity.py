@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -42,7 +45,7 @@ class Drafting:
             "-k",
             "--k",
             metavar="AXIS",
-            help="Draft tokens per round, each a plan and all of them the gate's; the best if "
+            help="Draft tokens per round: a plan for each, and the gate takes of all; the best if "
             "absent.",
         ),
     ] = None
@@ -83,9 +86,11 @@ class Lengths(Candidates):
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """How replicas are counted."""
+    """How replicas are counted, and what they cost."""
 
     title: ClassVar[str] = "GPUs"
+
+    usd_per_gpu_hour: Usd = None
 
     margin: Annotated[
         float | None,
@@ -114,7 +119,6 @@ class Fleet:
 def capacity(
     plan: PlanFile = None,
     *,
-    usd_per_gpu_hour: Usd = None,
     what: What,
     drafting: Drafting,
     candidates: Lengths,
@@ -135,7 +139,27 @@ def capacity(
     from specplan.cli.fleets import planned
     from specplan.cli.show import show
 
-    answer = planned(
-        plan, what, drafting, candidates, gating, demand, fleet, server, usd_per_gpu_hour
-    )
+    with _watching(out) as told:
+        answer = planned(plan, what, drafting, candidates, gating, demand, fleet, server, told)
     return show(answer, out)
+
+
+@contextmanager
+def _watching(out: Out) -> Iterator[Callable[[int, int], None]]:
+    """Who is told of rows: a bar on a terminal's stderr, since each may take seconds."""
+    from specplan.cli.progress import counting
+    from specplan.cli.show import coloured
+
+    with ExitStack() as stack:
+        bar: list[Callable[[int], None]] = []
+
+        def told(done: int, of: int) -> None:
+            if not bar:
+                bar.append(
+                    stack.enter_context(counting(of, colour=coloured(out.color, terminal=True)))
+                )
+            if done:
+                bar[0](1)
+
+        watched = sys.stderr.isatty() and not out.quiet
+        yield told if watched else lambda _done, _of: None

@@ -120,6 +120,13 @@ def acceptances(ctx: typer.Context, incomplete: str) -> list[str]:
     return _listed(incomplete, (*(f"{kind}:" for kind in ACCEPTANCES), *named))
 
 
+def recorded(incomplete: str) -> list[str]:
+    """The recordings that ship with specplan; where none fits, the shell offers files."""
+    from specplan.catalogue.folders import recordings
+
+    return _listed(incomplete, recordings())
+
+
 def column(kind: str, name: str) -> Completer:
     """Completes a word of those that stand in a column of the packaged cards' index."""
 

@@ -57,7 +57,9 @@ class Demand:
         typer.Option(
             "--trace",
             metavar="FILE",
-            help="Recorded requests: Azure, BurstGPT, Mooncake, Vidur, ServeGen, or any table.",
+            help="Recorded requests: Azure, BurstGPT, Mooncake, Vidur, ServeGen, or any table; "
+            "azure-conv-2023 and azure-code-2023 are at hand.",
+            autocompletion=complete.recorded,
         ),
     ] = None
     columns: Annotated[
@@ -69,7 +71,7 @@ class Demand:
     window: Annotated[
         str | None,
         typer.Option(
-            "--window", metavar="PART", help="Part of the trace: peak 10 min, peak 60 s, 0:600."
+            "--window", metavar="PART", help="Part of the trace: peak 10 min, peak minute, 0:600."
         ),
     ] = None
     scale: Annotated[

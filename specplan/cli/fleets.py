@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 from specplan.catalogue.store import Catalogue
 from specplan.cli.capacity import Drafting, Fleet, Gating
-from specplan.cli.counted import Option
 from specplan.cli.demand import Demand
+from specplan.cli.homes import at_home
 from specplan.cli.options import Candidates, What, typed
 from specplan.cli.planned import Given, PlanRead
 from specplan.cli.plans import catalogue_of, plan_of
-from specplan.cli.scenario import Folder, build, loaded, texts_of
+from specplan.cli.scenario import Folder, build, loaded
 from specplan.cli.server import Server
 from specplan.cli.sized import told_of
 from specplan.cli.wanted import said, wanted
@@ -30,11 +30,14 @@ from specplan.questions.replicas import shape_of
 _NONE = "none"
 
 
+def _nothing(_done: int, _all: int) -> None:
+    """Told of progress, does nothing."""
+
+
 def capacity(
     *,
     catalogue: Catalogue | Folder | Iterable[Folder] | None = None,
     k_max: int | None = None,
-    usd_per_gpu_hour: float | None = None,
     **options: Any,  # noqa: ANN401 - options of several groups, each checked by its own
 ) -> Answer:
     """GPUs and cost of a traffic without, with fixed and with gated speculation, as `specplan
@@ -42,29 +45,11 @@ def capacity(
 
     Options are those of the command line with underscores: target, draft, hardware, tp, engine,
     acceptance, k, each a value or several; rate (requests a second, a number), isl, osl, trace,
-    window, slo; margin, pools, bins (seconds), explain; gate_tax, hysteresis; max_num_seqs,
-    max_batched_tokens, memory_fraction.
+    columns and slo (texts or mappings), window; margin, pools, bins (seconds), explain,
+    usd_per_gpu_hour; gate_tax, hysteresis; max_num_seqs, max_batched_tokens, memory_fraction.
     """
-    groups = {group: {f.name for f in fields(group)} for group in (Demand, Fleet, Server, Gating)}
-    parts: dict[Any, dict[str, Any]] = {group: {} for group in groups}
-    rest: dict[str, Option] = {}
-    for name, value in options.items():
-        home = next((group for group, names in groups.items() if name in names), None)
-        if home is None:
-            rest[name] = value
-        else:
-            parts[home][name] = str(value) if name in {"isl", "osl"} else value
-    return _answered(
-        texts_of(rest),
-        None,
-        loaded(catalogue),
-        k_max,
-        Gating(**parts[Gating]),
-        Demand(**parts[Demand]),
-        Fleet(**parts[Fleet]),
-        Server(**parts[Server]),
-        usd_per_gpu_hour,
-    )
+    texts, (demand, fleet, server, gating) = at_home(options, Demand, Fleet, Server, Gating)
+    return _answered(texts, None, loaded(catalogue), k_max, gating, demand, fleet, server)
 
 
 def planned(
@@ -76,9 +61,9 @@ def planned(
     demand: Demand,
     fleet: Fleet,
     server: Server,
-    usd: float | None,
+    told: Callable[[int, int], None] = _nothing,
 ) -> Answer:
-    """The answer to a command line."""
+    """The answer to a command line; `told` of rows as they are done, of about so many."""
     return _answered(
         typed(what, drafting),
         plan_of(plan),
@@ -88,7 +73,7 @@ def planned(
         demand,
         fleet,
         server,
-        usd,
+        told,
     )
 
 
@@ -101,7 +86,7 @@ def _answered(
     demand: Demand,
     fleet: Fleet,
     server: Server,
-    usd: float | None,
+    told: Callable[[int, int], None] = _nothing,
 ) -> Answer:
     asked = wanted(demand, plan)
     shape = shape_of(asked.traffic.lengths)
@@ -115,11 +100,12 @@ def _answered(
         told={"context": Given((f"{shape.context:.0f}",), "traffic", Where("--isl"))},
     )
     _refuse_bound(scenario, catalogue)
-    limits, told = told_of(server)
+    limits, limited = told_of(server)
+    usd = fleet.usd_per_gpu_hour
     price = asked.usd_per_gpu_hour if usd is None else usd
-    more = _more(gating, fleet) | ({} if usd is None else {"usd_per_gpu_hour": usd})
+    more = _more(gating, fleet)
     typed_in = {name: Input(value=value, origin="flag") for name, value in more.items()}
-    inputs = {**scenario.inputs, **asked.inputs, **told, **typed_in}
+    inputs = {**scenario.inputs, **asked.inputs, **limited, **typed_in}
     return question(
         replace(scenario, inputs=inputs),
         asked.traffic,
@@ -133,6 +119,7 @@ def _answered(
         bin_s=fleet.bins or BIN_S,
         over=_whole(demand, plan),
         explain=fleet.explain,
+        told=told,
     )
 
 

@@ -77,7 +77,8 @@ class Planning:
         yield Entry("workload", list(self._workload()))
         if self.traffic:
             yield Entry("traffic", self.traffic)
-        expected = expectations(self.points, chosen=not self.scenario.k)
+        alone = bool(self.traffic) and "batch" not in self.flags
+        expected = expectations(self.points, chosen=not self.scenario.k, alone=alone)
         lines = [Entry(line.key, line.value, line.comment) for line in (*expected, *self.demanded)]
         yield Entry("expect", lines, above=EXPECT)
 

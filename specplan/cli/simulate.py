@@ -14,6 +14,7 @@ from specplan.cli import complete
 from specplan.cli.demand import Demand
 from specplan.cli.options import Candidates, Out, PlanFile, Texts, What
 from specplan.cli.server import Server
+from specplan.cli.streams import say
 from specplan.cli.values import duration, number, whole
 
 LONG_REQUESTS = 20_000  # from here on, a second or more, a terminal gets a progress bar
@@ -89,6 +90,13 @@ class Gate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Longest(Candidates):
+    """Which draft lengths a gate chooses from."""
+
+    title: ClassVar[str] = Drafts.title
+
+
+@dataclass(frozen=True, kw_only=True)
 class Runs:
     """How much is simulated."""
 
@@ -147,8 +155,8 @@ def simulate(
     *,
     what: What,
     drafts: Drafts,
+    candidates: Longest,
     gate: Gate,
-    candidates: Candidates,
     demand: Demand,
     runs: Runs,
     server: Server,
@@ -163,8 +171,13 @@ def simulate(
     from specplan.cli.simulating import answered, planned
 
     asked = planned(plan, what, drafts, gate, candidates, demand, runs, server)
-    with _watching(asked.requests, out) as told:
-        answer = answered(asked, told)
+    try:
+        with _watching(asked.requests, out) as told:
+            answer = answered(asked, told)
+    except KeyboardInterrupt as early:
+        if str(early):
+            say(str(early))
+        raise
     code = show(answer, out)
     return INTERRUPTED if getattr(answer.value, "interrupted", False) else code
 

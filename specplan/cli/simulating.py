@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from specplan.catalogue.store import Catalogue
-from specplan.cli.demand import Demand, demand_of
+from specplan.cli.demand import Demand
+from specplan.cli.homes import at_home
 from specplan.cli.options import What, typed
 from specplan.cli.planned import Given, PlanRead
 from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.resolve import Cards
-from specplan.cli.scenario import Folder, build, loaded, texts_of
+from specplan.cli.scenario import Folder, build, loaded
 from specplan.cli.server import Server
 from specplan.cli.simulate import Drafts, Gate, Runs
 from specplan.cli.sized import told_of
+from specplan.cli.values import seconds_of
 from specplan.cli.wanted import Wanted, wanted
 from specplan.domain.accounting import Limits
 from specplan.domain.answer import Answer
@@ -27,11 +29,9 @@ from specplan.questions.simulate import simulate as question
 from specplan.serving.entries import Gating
 from specplan.serving.lock_step import Static
 from specplan.serving.simulation import nothing
-from specplan.units import parse_number, parse_quantity
 from specplan.visible import visible
 
-_NONE, _GATE = ("0", "none"), "gate"
-_TIMES = {"h": 3600.0, "min": 60.0, "d": 86400.0}
+_NONE, _GATE = ("0", "none"), ("gate", "gated")  # as it is typed, and as answers call it
 _LARGEST_S = 1e7
 
 
@@ -61,21 +61,10 @@ def simulate(
     seed, replications, workers; gate_by, gate_tax, hysteresis, static, static_wait; max_num_seqs,
     max_batched_tokens, memory_fraction. `told` hears of requests as they come.
     """
-    homes = {field.name: group for group in (Demand, Runs, Server, Gate) for field in fields(group)}
-    parts: dict[Any, dict[str, Any]] = {group: {} for group in (Demand, Runs, Server, Gate, What)}
-    for name, value in options.items():
-        parts[homes.get(name, What)][name] = value
-    rest = {**parts[What], **({} if k is None else {"k": str(k)})}
-    asked = _asked(
-        texts_of(rest),
-        None,
-        loaded(catalogue),
-        k_max,
-        Gate(**parts[Gate]),
-        demand_of(parts[Demand]),
-        Runs(**parts[Runs]),
-        Server(**parts[Server]),
-    )
+    texts, (demand, runs, server, gate) = at_home(options, Demand, Runs, Server, Gate)
+    if k is not None:
+        texts["k"] = (str(k),)
+    asked = _asked(texts, None, loaded(catalogue), k_max, gate, demand, runs, server)
     return answered(asked, told)
 
 
@@ -159,8 +148,8 @@ def _speculation(
         found["k"] = ("0",)
         found["draft"] = draft or ("none",)
         return found, 0
-    if said == (_GATE,):
-        return found, None
+    if said in {(word,) for word in _GATE}:
+        return found | {"k": _GATE[:1]}, None
     where = Where("-k")
     if not said or said == ("best",):
         raise UsageError("how many tokens are drafted?", where=where, expected="3, none or gate")
@@ -242,11 +231,7 @@ def _time(text: str, option: str) -> float:
         if written[-1:].isdigit():
             what = f"'{visible(written, 40)}' has no unit"
             raise UsageError(what, expected="a time such as 90s, 10min or 1h")
-        unit = next((unit for unit in _TIMES if written.endswith(unit)), "")
-        if unit:
-            seconds = parse_number(written.removesuffix(unit).strip()) * _TIMES[unit]
-        else:
-            seconds = parse_quantity(written, "s")
+        seconds = seconds_of(written)
         if not 0 < seconds <= _LARGEST_S:
             what = f"'{visible(written, 40)}' is out of range"
             raise UsageError(what, expected="more than 0, at most 115 days")

@@ -10,6 +10,7 @@ from specplan.errors import SpecplanError, UsageError, Where, placed, unknown
 from specplan.visible import visible
 
 _POWERS = {"K": 3, "M": 6, "B": 9, "T": 12}
+_LONG = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 _FEWEST = 1e5  # parameters of a model
 LARGEST = 1e15  # whole numbers beyond are not exact as floats
 
@@ -93,19 +94,29 @@ def duration(option: str) -> Callable[[object], float]:
     """Reads a time, which has a unit: 8.8ms is as likely as 8.8 s."""
 
     def read(text: object) -> float:
-        from specplan.units import parse_quantity
-
         written = str(text).strip()
         with placed(Where(option)):
             if written[-1:].isdigit():
                 what = f"'{visible(written, 60)}' has no unit"
                 raise UsageError(what, expected="a time such as 8.8ms or 0.3 s")
-            value = parse_quantity(written, "s")
+            value = seconds_of(written)
             if value <= 0:
                 raise UsageError(f"'{visible(written, 60)}' is not above 0")
+            if value == float("inf"):
+                raise UsageError(f"'{visible(written, 60)}' is beyond any number")
         return value
 
     return read
+
+
+def seconds_of(text: str) -> float:
+    """The seconds of a time with a unit, up to days: 30ms, 90s, 10 min, 1h."""
+    from specplan.units import parse_number, parse_quantity
+
+    unit = next((unit for unit in _LONG if text.endswith(unit)), "")
+    if unit:
+        return parse_number(text.removesuffix(unit).strip()) * _LONG[unit]
+    return parse_quantity(text, "s")
 
 
 def parameters(option: str) -> Callable[[object], float]:

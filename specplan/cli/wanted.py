@@ -30,6 +30,7 @@ from specplan.serving.clients import drawn_of
 from specplan.serving.incoming import replayed, steady
 from specplan.serving.lengths import divided, independent, recorded, with_hits
 from specplan.units import parse_number, people
+from specplan.visible import visible
 
 if TYPE_CHECKING:
     from specplan.cli.demand import Demand
@@ -225,6 +226,9 @@ def _of_trace(given: Mapping[str, Spoken], seed: int) -> Traffic:
     """Requests that were recorded, or lengths alone at a rate."""
     trace, notes = _changed(_read(given, seed), given, seed)
     if not len(trace.arrival_s):
+        if "rate" not in given:
+            what = f"{visible(str(given['trace'].value), 60)} has lengths and no times"
+            raise UsageError(what, where=given["trace"].where, hint="add how often: --rate 5/s")
         notes = (*notes, "the trace has lengths and no times: arrivals are drawn")
         cv = float(given["cv"].value) if "cv" in given else 1.0
         return steady(_rate(given), recorded(trace), cv=cv, source=trace.source, notes=notes)

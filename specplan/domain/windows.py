@@ -1,4 +1,4 @@
-"""A part of a trace, as people name it: `peak 10 min`, `peak 60 s`, `0:600` (seconds)."""
+"""A part of a trace, as people name it: `peak 10 min`, `peak minute`, `0:600` (seconds)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from specplan.errors import SpecplanError, UsageError
 from specplan.units import parse_number
 from specplan.visible import visible
 
-FORMS: Final = "peak 10 min, peak 60 s, peak 1 h, or seconds such as 0:600"
-_UNITS: Final = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
-_PEAK: Final = re.compile(r"peak[ -]?([0-9.]+) ?([a-z]+)", re.ASCII)
+FORMS: Final = "peak 10 min, peak minute, peak 1 h, or seconds such as 0:600"
+_UNITS: Final = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+}
+_PEAK: Final = re.compile(r"peak(?:[ -]?([0-9.]+) ?|[ -])([a-z]+)", re.ASCII)
 _MOST_S: Final = 1e9
 
 
@@ -31,7 +35,7 @@ def window_of(text: str) -> Window:
     peak = _PEAK.fullmatch(written)
     try:
         if peak and peak[2] in _UNITS:
-            length_s = parse_number(peak[1]) * _UNITS[peak[2]]
+            length_s = parse_number(peak[1] or "1") * _UNITS[peak[2]]
             start_s = None
         else:
             first, colon, last = written.partition(":")

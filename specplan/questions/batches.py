@@ -7,7 +7,7 @@ import numpy as np
 from specplan.domain.histogram import GATED, Histogram
 from specplan.domain.scenario import Scenario
 from specplan.domain.traffic import Traffic
-from specplan.errors import UsageError, Where
+from specplan.errors import UsageError, Where, placed
 from specplan.questions.common import one_setup, refuse_mix
 from specplan.questions.regret import candidates_of, refuse_gate
 from specplan.questions.replicas import gated_replica, shape_of
@@ -36,7 +36,8 @@ def batches_under(
     k, acceptance = lengths(setup, candidates_of(scenario)), scenario.acceptance[0]
     shape = shape_of(traffic.lengths)
     server = gated_replica(setup, acceptance, shape, k, tax=tax, hysteresis=hysteresis)
-    at = steady(server, traffic.lengths, traffic.rate_per_s, traffic.dispersion)
+    with placed(Where("--rate" if traffic.trace is None else "--trace")):
+        at = steady(server, traffic.lengths, traffic.rate_per_s, traffic.dispersion)
     seen = int(np.searchsorted(np.cumsum(at.batch_law), (1 - MILLIONTH) * at.batch_law.sum())) + 1
     return Histogram(
         batch=tuple(range(seen)),

@@ -4,31 +4,28 @@ load; what their tokens cost, and up to which load speculation pays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from specplan.domain.accounting import Limits
 from specplan.domain.answer import Answer, table_of
-from specplan.domain.contest import undrafted
 from specplan.domain.scenario import Scenario
 from specplan.domain.slo import Slo
 from specplan.domain.traffic import Trace, Traffic
 from specplan.errors import UsageError, Where
 from specplan.physics.schedule import HYSTERESIS
 from specplan.questions import capacity_view as view
-from specplan.questions.bills import NO_LIMITS, bill_of, fitting_tp
+from specplan.questions.bills import NO_LIMITS
 from specplan.questions.capacity_figures import mean
+from specplan.questions.capacity_notes import notes, wider
 from specplan.questions.capacity_plan import Planner
 from specplan.questions.capacity_row import ASIDE, Row, asked_percentiles, columns_of
 from specplan.questions.capacity_size import Asked
-from specplan.questions.common import basis_of, percent, refuse_mix
-from specplan.questions.compare_judge import place_of
+from specplan.questions.common import basis_of, refuse_mix
 from specplan.questions.cost import refuse_price
 from specplan.questions.replicas import shape_of
 
 BARELY = 0.03  # of the GPUs before replicas are whole: what speculation saves less is nothing much
-BURSTY = 1.5  # dispersion at a replica from which high percentiles are only rough
-CROWDED = 0.6  # of the pool on average: beyond it, it is full at times
 BIN_S = 60.0  # of a trace, for GPUs over time
 
 
@@ -103,6 +100,7 @@ def capacity(
     bin_s: float = BIN_S,
     over: Trace | None = None,
     explain: bool = False,
+    told: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Answer:
     """GPUs and cost of every setup for the traffic: without speculation once a place, with each k
     of the scenario (else the best one), and with k by load.
@@ -111,7 +109,8 @@ def capacity(
     which a plain step is longer on a server that could speculate; another k is taken where it gains
     more than `hysteresis` over a doubling of the batch. `pools` sizes prefill and decode apart too.
     `bin_s` are the bins of a trace over which replicas could follow the load: of the traffic's, or
-    of `over`, of which it may be the peak. Exit 1 where no candidate keeps the promises.
+    of `over`, of which it may be the peak. `told` of rows as they are done, of about so many. Exit
+    1 where no candidate keeps the promises.
     """
     _refuse(scenario, traffic, margin, gate_tax, hysteresis)
     if pools and any(limit.metric == "e2e" for limit in slo.limits):
@@ -131,7 +130,12 @@ def capacity(
     )
     sized = replace(scenario, context=(shape.context,), growth=shape.longest - shape.context)
     planner = Planner(asked, usd_per_gpu_hour, pools=pools, bin_s=bin_s, over=over or traffic.trace)
-    rows = ordered(list(planner.rows(sized)))
+    found: list[Row] = []
+    told(0, planner.count(sized))
+    for row in planner.rows(sized):
+        found.append(row)
+        told(len(found), planner.count(sized))
+    rows = ordered(found)
     value = _value(asked, rows)
     percentiles = asked_percentiles(slo)
     return Answer(
@@ -144,8 +148,8 @@ def capacity(
         notes=(
             *scenario.notes,
             *traffic.notes,
-            *_notes(rows, asked, bin_s),
-            *(() if value.cheapest else _wider(sized)),
+            *notes(rows, asked, bin_s),
+            *(() if value.cheapest else wider(sized)),
         ),
         ok=value.cheapest is not None,
     )
@@ -224,68 +228,3 @@ def _decode_share(row: Row) -> float | None:
     """The part of the work without speculation that decoding is."""
     parts = row.parts
     return parts.decode / (parts.prefill + parts.decode) if parts else None
-
-
-def _notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
-    """What was taken for granted, and where a server has two ways to settle."""
-    if not asked.slo.limits:
-        yield "nothing is promised: these GPUs keep up, however long requests wait; see --slo"
-    if not asked.margin:
-        yield "no head-room: replicas run at the largest rate that keeps the promises; see --margin"
-    if asked.gate_tax == 0 and any(_switches(row) for row in rows):
-        yield (
-            "a gate that is off is taken to cost nothing; vllm issue 49548 measured 6.6 to 21.6 %: "
-            "see --gate-tax"
-        )
-    yield from _beyond(rows)
-    for row in rows:
-        if row.fixed_points:
-            yield (
-                f"{row.draft} {row.policy} on {row.tp}x {row.hardware} can settle at batches of "
-                f"{row.fixed_points}: it stays at the one that it comes from (hysteresis)"
-            )
-    if any(row.transfer_s for row in rows):
-        yield "caches go between pools over the card's link: between nodes they take longer"
-    elif any(row.pools == "apart" for row in rows):
-        yield "no link is known: what caches take between pools is not counted"
-    if any(row.wh_per_million_output_tokens for row in rows):
-        yield "energy has every GPU at its TDP all the time: an upper bound, without the host"
-    if any(row.gpu_hours is not None for row in rows):
-        yield (
-            f"GPUs over time: replicas that come and go with bins of {bin_s:g} s at no cost, which "
-            "no server does (llm-d issue 1499)"
-        )
-
-
-def _beyond(rows: Sequence[Row]) -> Iterator[str]:
-    """What the laws of a steady server leave out: arrivals that are burstier than they follow
-    closely, and sequences that give way where the pool is full.
-    """
-    bursts = max((row.dispersion or 0.0 for row in rows), default=0.0)
-    if bursts >= BURSTY:
-        yield (
-            f"arrivals come in bursts (dispersion {bursts:.3g} at a replica): high percentiles are "
-            "rough, those of TPOT mostly too low; simulate replays them"
-        )
-    held = max((row.kv_share or 0.0 for row in rows), default=0.0)
-    if held >= CROWDED:
-        yield (
-            f"a pool is {percent(held, 0)} full on average: that sequences are preempted and read "
-            "again where it is full is not in these figures; simulate has it"
-        )
-
-
-def _wider(scenario: Scenario) -> Iterator[str]:
-    """On how many GPUs the longest request would fit, where no plan holds it."""
-    longest = scenario.context[0] + scenario.growth
-    for setup in {place_of(setup): setup for setup in scenario.setups}.values():
-        plain = undrafted(setup)
-        bill = bill_of(plain, longest)
-        tp = fitting_tp(plain, longest, 1) if bill.shortfall_bytes else None
-        if tp:
-            yield f"{setup.target.name} would fit on {setup.hardware.name} with --tp {tp}"
-
-
-def _switches(row: Row) -> bool:
-    """Whether a gated one decodes plainly at some load."""
-    return row.policy == "gated" and row.schedule is not None and row.schedule.endswith(", 0")

@@ -53,6 +53,13 @@ class Planner:
                 for acceptance in scenario.acceptance:
                     yield from self._drafted(setup, acceptance, scenario)
 
+    def count(self, scenario: Scenario) -> int:
+        """How many rows that will be, about: a k that nobody can draft is one less."""
+        places = len({place_of(setup) for setup in scenario.setups})
+        drafted = sum(setup.draft.max_k != 0 for setup in scenario.setups)
+        ways = len(scenario.k or (1,)) + 1  # each k, and the gate
+        return (places + drafted * len(scenario.acceptance) * ways) * (2 if self.pools else 1)
+
     def _desk(self, server: Replica) -> Desk:
         return Desk(server, self.asked.traffic.lengths)
 

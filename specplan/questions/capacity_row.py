@@ -208,8 +208,10 @@ _AFTER = (
     Column("sustains", "1", "sustains", "times", "stable rate over that without speculation"),
     Column("fixed_points", "", "fixed points", "text", "batches it can settle at, where several"),
     Column("transfer_s", "s", "transfer", "seconds", "of a prompt's cache between pools"),
-    Column("peak_gpus", "GPU", "peak", "count", "in the busiest bin of the trace, scaled freely"),
-    Column("mean_gpus", "GPU", "mean", "number", "over the bins of the trace"),
+    Column(
+        "peak_gpus", "GPU", "peak GPUs", "count", "in the busiest bin of the trace, scaled freely"
+    ),
+    Column("mean_gpus", "GPU", "mean GPUs", "number", "over the bins of the trace"),
     Column("gpu_hours", "h", "GPU-hours", "number", "of the trace, scaled freely"),
 )
 _LAST = (

@@ -46,7 +46,7 @@ def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -
     names = heads(rows)
     words = {row.rank or 0: called(row, names) for row in planned}
     return View(
-        title=_verdict(value),
+        title=_verdict(value, placed=several(rows, "hardware")),
         caption=tuple(_caption(rows, asked)),
         sections=(
             *_plans(planned, names, asked),
@@ -74,7 +74,8 @@ def called(row: Row, names: Sequence[str]) -> str:
     return " ".join(map(str, said.values()))
 
 
-def _verdict(value: Capacity) -> str:
+def _verdict(value: Capacity, *, placed: bool) -> str:
+    """How many GPUs, and what speculation does to them; `placed`: which ones has to be said."""
     best, without, drafted = value.cheapest, value.without, value.speculating
     if best is None:
         return "SLO cannot be met"
@@ -83,7 +84,9 @@ def _verdict(value: Capacity) -> str:
         return f"{_gpus(best)} {alone}"
     if value.gpus_saved is None:  # on different accelerators
         return f"{_gpus(best)} of {best.hardware}: {who(best)} is cheapest"
-    return _saved(value.gpus_saved, without, drafted, barely=value.barely)
+    words = _saved(value.gpus_saved, without, drafted, barely=value.barely)
+    gpus = f"{drafted.gpus:,} {drafted.hardware}" if placed else _gpus(drafted)
+    return f"{gpus}: {words}" if value.gpus_saved > 0 and not value.barely else words
 
 
 def _saved(saved: int, without: Best, drafted: Best, *, barely: bool) -> str:
@@ -92,7 +95,7 @@ def _saved(saved: int, without: Best, drafted: Best, *, barely: bool) -> str:
     if barely:
         return f"Speculation barely changes the GPUs: {both}"
     if saved > 0:
-        return f"{who(drafted)} saves {saved:,} of {without.gpus:,} GPUs"
+        return f"{who(drafted)} saves {saved:,} of {without.gpus:,}"
     return f"Speculation costs {-saved:,} GPU{'s' if saved < -1 else ''}: {both}"
 
 
@@ -208,17 +211,18 @@ def _pays(rows: Sequence[Row], words: Mapping[int, str]) -> Iterator[Section]:
 
 
 def _pays_words(row: Row) -> str:
-    """Below which load it pays, and what the most is that it carries."""
+    """Below which load it pays, and beyond which its queue only grows."""
     star, most = row.lambda_star_per_s, row.saturation_per_s or 0.0
     if star == 0:
         words = "never"
     elif star is None or star >= NEARLY * most:
-        words = "always"
+        words = "at every load"
     else:
         words = f"below {star:.3g}"
     if row.crossings_per_s and "," in row.crossings_per_s:
         words += f" (they cross at {row.crossings_per_s})"
-    return f"{words}; it carries {most:.3g}, {row.sustains or 0:.2f}x that without"
+    alone = most / row.sustains if row.sustains else 0.0
+    return f"{words}; queues only grow beyond {most:.3g}, {alone:.3g} without"
 
 
 def _unrounded(value: Capacity) -> Iterator[Section]:

@@ -11,6 +11,7 @@ from specplan.errors import UsageError, Where
 SECONDS_PER_HOUR = 3600.0
 MILLION = 1e6
 MOST_USD = 10_000  # for an hour of one GPU
+STATED = "as stated"  # whose price that is
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def price_of(hardware: Hardware, stated: float | None) -> tuple[float, str] | No
     """USD for an hour of one GPU and whose price that is: stated, else the card's lowest."""
     listed = hardware.lowest_price
     if stated is not None:
-        return stated, "as stated"
+        return stated, STATED
     return (listed.usd_per_hour, f"{listed.provider}, {listed.read}") if listed else None
 
 

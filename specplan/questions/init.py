@@ -50,12 +50,16 @@ def points_in(scenario: Scenario) -> list[Facts]:
     return facts_of(scenario)
 
 
-def expectations(points: Sequence[Facts], *, chosen: bool) -> Iterator[Line]:
-    """What holds at every point; `chosen`: k is left to specplan, so that it has no regret."""
-    speedup = min(facts.speedup for facts in points)
-    yield Line("min_speedup", _cents(speedup, ROUND_FLOOR), "over plain decoding, at this k")
+def expectations(points: Sequence[Facts], *, chosen: bool, alone: bool = False) -> Iterator[Line]:
+    """What holds at every point; `chosen`: k is left to specplan, so that it has no regret;
+    `alone`: nobody named a batch beside the traffic, so that these are of one sequence alone.
+    """
+    speedup, where = min(facts.speedup for facts in points), ", at batch 1" if alone else ""
+    yield Line(
+        "min_speedup", _cents(speedup, ROUND_FLOOR), f"over plain decoding, at this k{where}"
+    )
     tpot_s = max(facts.tpot_s for facts in points)
-    yield Line("max_tpot", _at_most(tpot_s, "s"), "per output token of one sequence")
+    yield Line("max_tpot", _at_most(tpot_s, "s"), f"per output token of one sequence{where}")
     yield Line("fits", "true", "weights and KV cache, drafter included")
     sequences = min(facts.largest_batch for facts in points)
     yield Line("min_sequences", str(sequences), "of this context, beside the drafter")

@@ -70,7 +70,8 @@ def simulate(
     """What requests wait for on one replica of a setup, and what the server does meanwhile.
 
     Replications differ by their draws; intervals are Student's over them. `told` of requests that
-    have come. It is the answer no where a limit of the SLO does not hold on average.
+    have come. It is the answer no where a limit of the SLO does not hold on average. A
+    KeyboardInterrupt that leaves nothing to show says why.
     """
     setup = _asked(scenario, options)
     shape = _shape(traffic)
@@ -87,7 +88,7 @@ def simulate(
     )
     found = replicate(job, options.replications, options.workers, told)
     if not found.runs:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(_too_early(traffic, options))
     if not found.count("requests"):
         raise Refused(_nothing(found), hint="more requests, or a longer --duration")
     value = value_of(found, replica, slo, options.seed, traffic)
@@ -187,6 +188,15 @@ def _replica(
             hint="a larger card, more --tp, or a smaller dtype",
         )
     return found
+
+
+def _too_early(traffic: Traffic, options: Options) -> str:
+    """Why an interruption leaves nothing to show."""
+    if min(options.replications, options.workers) > 1:
+        return f"interrupted before one of {options.replications:,} replications was done"
+    if traffic.trace is not None:
+        return "interrupted before a request was done"
+    return f"interrupted in the first {WARM_UP:.0%} of the time, of which nothing is counted"
 
 
 def _nothing(found: Outcomes) -> str:

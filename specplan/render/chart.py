@@ -53,23 +53,26 @@ def _places(chart: Chart) -> list[tuple[float, float]]:
 
 
 def _drawn(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
-    """The rows of a picture."""
+    """The rows of a picture; curves on one another take turns from column to column."""
     height = max(round(HEIGHT * chart.tall), 3)
     up = _Axis.over([y for _, y in _places(chart)], height, chart.y_scale)
-    cells = [[" "] * WIDTH for _ in range(height)]
+    cells: list[list[list[str]]] = [[[] for _ in range(WIDTH)] for _ in range(height)]
     for curve in chart.curves:
         for column in range(WIDTH):
             y = _at(curve, across, up, column)
             if y is not None and not (curve.fill and up.along(y) <= up.low):
                 top = up.place(y)
                 for row in range(0 if curve.fill else top, top + 1):
-                    cells[row][column] = _sign(curve, unicode=unicode)
+                    cells[row][column].append(_sign(curve, unicode=unicode))
     for mark in chart.marks:
-        cells[up.place(mark.y)][across.place(mark.x)] = mark.sign
+        cells[up.place(mark.y)][across.place(mark.x)] = [mark.sign]
     side = "\u2502" if unicode else "|"
     labelled = dict(up.labels())
     for row in reversed(range(height)):
-        yield f"{labelled.get(row, ''):>{MARGIN}} {side}{''.join(cells[row])}"
+        drawn = (
+            signs[column % len(signs)] if signs else " " for column, signs in enumerate(cells[row])
+        )
+        yield f"{labelled.get(row, ''):>{MARGIN}} {side}{''.join(drawn)}"
 
 
 def _foot(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:

@@ -101,8 +101,8 @@ def at_rate(server: Server, rate_per_s: float, dispersion: float = 1.0) -> Stead
     found = balance(server, rate_per_s, dispersion)
     if found is None:
         raise Refused(
-            f"{rate_per_s:g} requests a second are more than the server finishes",
-            hint="ask for a lower rate or for more replicas",
+            f"{rate_per_s:g} requests a second are more than one server finishes",
+            hint="give it its share of them; specplan capacity says how many servers it takes",
         )
     return _told(server, rate_per_s, found)
 

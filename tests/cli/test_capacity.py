@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import foreign
 import pytest
-from typed import answered, one_line
+from typed import ANSI, answered, one_line, terminal
 
 import specplan
+from specplan.cli.run import run
 
 ASKED = ("capacity", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm")
 TRAFFIC = ("--rate", "20/s", "--isl", "1200", "--osl", "210")
@@ -137,6 +139,20 @@ def test_of_a_peak_gpus_over_time_are_those_of_the_whole_trace(capsys):
     assert row["gpu_hours"] == pytest.approx(119 / 3600, rel=0.02)
 
 
+def test_the_mean_of_a_trace_is_not_its_busiest_minute(capsys):
+    """9 minutes of 1/s, then one of 60/s: what the mean takes breaks down in the last."""
+    times = [*range(540), *(540 + n / 60 for n in range(3600))]
+    rows = "".join(f"{time:.4f},1200,210\n" for time in times)
+    Path("t.csv").write_text(f"arrival,isl,osl\n{rows}", encoding="utf-8")
+    said = answered(capsys, [*PLAIN, "--trace", "t.csv"])
+    assert said.code == 0
+    told = "GPUs are those of 6.9 requests/s, the mean: the busiest 60 s take "
+    assert told in said.err
+    assert '--window "peak 60 s" plans for those' in said.err
+    peak = answered(capsys, [*PLAIN, "--trace", "t.csv", "--window", "peak 60 s"])
+    assert "the mean" not in peak.err
+
+
 def test_a_chart_has_costs_and_latencies(capsys):
     foreign.examples()
     said = answered(capsys, ["capacity", "chat.yaml", "-f", "chart", "-q"])
@@ -155,3 +171,15 @@ def test_a_plans_price_and_promises_count(capsys):
     assert row["usd_per_gpu_hour"] == 9
     assert row["ttft_p99_s"] <= 2
     assert "ttft_p99_s" in found["columns"]
+
+
+def test_rows_are_counted_on_a_terminal(monkeypatch):
+    def shown_of(*more: str) -> str:
+        with terminal() as (screen, shown):
+            monkeypatch.setattr(sys, "stderr", screen)
+            assert run([*PLAIN, *TRAFFIC, "-g", "h100,h200", *more]) == 0
+            monkeypatch.undo()
+        return ANSI.sub("", shown[0])
+
+    assert "2/2" in shown_of()
+    assert shown_of("-q") == ""

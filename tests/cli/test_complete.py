@@ -105,6 +105,11 @@ def stems(kind: str, start: str = "") -> set[str]:
         ("specplan best-tree --shape e", {"eagle:"}),
         ("specplan best-k -e r", stems("engines", "r")),
         ("specplan compare -g al", {"all"}),
+        ("specplan capacity --trace azure", {"azure-conv-2023", "azure-code-2023"}),
+        (
+            "specplan simulate --slo mlperf-llama3.1-8",
+            {"mlperf-llama3.1-8b-server", "mlperf-llama3.1-8b-interactive"},
+        ),
         ("specplan compare -d al", {"all"}),
         ("specplan compare --sort t", {"tpot", "throughput", "tokens"}),
         ("specplan best-k -k ", {"best", "gate"}),

@@ -42,6 +42,9 @@ def test_a_plan_of_a_rate_holds_what_it_needs(capsys):
     assert plan["expect"]["max_gpus"] == 1
     assert "max_usd_per_million_output_tokens" not in plan["expect"]  # no price is known of an L4
     assert plan["expect"]["max_itl_p99"].endswith(" ms")
+    # What is no promise about the traffic says at which batch it holds.
+    told = [line for line in Path("plan.yaml").read_text().splitlines() if ", at batch 1" in line]
+    assert [line.split(":")[0].strip() for line in told] == ["min_speedup", "max_tpot"]
 
 
 def test_files_are_named_from_the_plan_s_folder(capsys):
@@ -53,6 +56,7 @@ def test_files_are_named_from_the_plan_s_folder(capsys):
     plan = read_file(Path("plans/plan.yaml")).data
     assert plan["traffic"] == {"trace": "azure.csv"}
     assert (plan["k"], plan["workload"]["batch"]) == (2, 4)
+    assert "at batch 1" not in Path("plans/plan.yaml").read_text()
     assert "meets_slo" not in plan["expect"]
 
 

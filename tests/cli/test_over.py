@@ -216,7 +216,7 @@ def test_a_plan_s_k_is_the_one_asked_about(capsys):
         (["--rate", "5/s", "--isl", "500"], "--osl: how long are the outputs?; expected tokens"),
         (
             ["--rate", "500/s", "--isl", "500", "--osl", "100", "-e", "vllm", "-k", "2"],
-            "500 requests a second are more than the server finishes; ask for a lower rate or",
+            "--rate: 500 requests a second are more than one server finishes; give it its share",
         ),
     ],
 )

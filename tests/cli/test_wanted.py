@@ -99,7 +99,7 @@ def test_a_rate_beside_a_trace_is_the_pace_of_its_replay():
 
 def test_lengths_without_times_need_a_rate():
     path = str(FILES / "vidur-lengths.csv")
-    assert "--rate: how many requests come?" in refusal(trace=path)
+    assert "lengths.csv has lengths and no times; add how often: --rate 5/s" in refusal(trace=path)
     traffic = traffic_of(Demand(trace=path, rate=2.0, cv=2.0), None)
     assert (traffic.trace, traffic.rate_per_s, traffic.dispersion) == (None, 2.0, 4.0)
     assert means(traffic) == pytest.approx((2500, 275, 0))

@@ -74,6 +74,8 @@ def test_what_may_be_a_file_is_no_law(text):
         ("peak 60 s", 60, None),
         ("Peak 60s", 60, None),
         ("peak-1h", 3600, None),
+        ("peak minute", 60, None),
+        ("peak 2 hours", 7200, None),
         ("0:600", 600, 0),
         (":600", 600, 0),
         (" 30 : 90.5 ", 60.5, 30),
@@ -86,10 +88,22 @@ def test_windows(text, length_s, start_s):
 
 @pytest.mark.parametrize(
     "text",
-    ["peak", "peak 0 s", "peak 10", "peak 1 d", "10 min", "600:0", "5:5", "a:b", "", "1e10:2e10"],
+    [
+        "peak",
+        "peaks",
+        "peak 0 s",
+        "peak 10",
+        "peak 1 d",
+        "10 min",
+        "600:0",
+        "5:5",
+        "a:b",
+        "",
+        "1e10:2e10",
+    ],
 )
 def test_windows_that_are_none(text):
-    assert "expected peak 10 min, peak 60 s, peak 1 h, or seconds" in refusal(window_of, text)
+    assert "expected peak 10 min, peak minute, peak 1 h, or seconds" in refusal(window_of, text)
 
 
 def test_limits():

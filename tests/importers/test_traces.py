@@ -179,11 +179,19 @@ def test_a_column_of_hits_is_read_and_is_at_most_the_prompt(tmp_path):
         ("isl,osl", "'isl' names no column"),
         ("prompt=a,isl=b,osl=c", "'prompt=a' names no column"),
         ("isl=,osl=c", "'isl=' names no column"),
+        ("arrival=ts_ms,isl=b,osl=c", "'ts_ms' says ms and no unit.*arrival=ts_ms/ms, or /s"),
+        ("arrival=Time (us),isl=b,osl=c", "says us and no unit is given"),
     ],
 )
 def test_column_maps_that_name_nothing(text, says):
     with pytest.raises(UsageError, match=says):
         columns_of(text)
+
+
+def test_a_name_may_end_like_a_unit():
+    for name in ("terms", "ms", "arrival_ms/s", "ts_ms_start"):
+        unit = columns_of(f"arrival={name},isl=b,osl=c").unit
+        assert unit == "s"
 
 
 def test_gzip_and_a_byte_order_mark(tmp_path):
@@ -208,7 +216,7 @@ HEAD = "arrived_at,num_prefill_tokens,num_decode_tokens\n"
         (HEAD + "0,1,nan\n", "trace:2:5: num_decode_tokens is 'nan'"),
         (HEAD + "nan,1,2\n", "trace:2:1: arrived_at is 'nan': not a finite number"),
         (HEAD + "1e400,1,2\n", "trace:2:1: arrived_at is '1e400': not a finite number"),
-        (HEAD + "1e15,1,2\n", "is its unit another one?"),
+        (HEAD + "1e15,1,2\n", "is its unit another one, as in arrival=NAME/ms?"),
         (HEAD + "0,1_0,2\n", "trace:2:3: num_prefill_tokens is '1_0'"),
         (HEAD + "0,٣,2\n", "trace:2:3: num_prefill_tokens is '٣'"),
         (HEAD + "0,900000000,2\n", "more than 100,000,000"),

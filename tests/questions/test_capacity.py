@@ -5,6 +5,7 @@ that another planner answered.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -47,6 +48,12 @@ def rows(answer) -> dict[tuple[str, str], dict]:
 
 def test_each_policy_is_a_row_and_with_pools_apart_another(rows):
     assert set(rows) == {(p, w) for p in ("none", "k=3", "gated") for w in ("shared", "apart")}
+
+
+def test_rows_are_told_as_they_are_done():
+    told = []
+    asked(pools=True, told=lambda *pair: told.append(pair))
+    assert told == [(done, 6) for done in range(7)]
 
 
 def test_replicas_carry_the_traffic(rows):
@@ -120,18 +127,37 @@ def test_what_is_taken_for_granted_is_said(answer):
     bare = " ".join(asked(slo=Slo(), scene={"setups": (undrafted(setup()),)}).notes)
     assert "--margin" in bare
     assert "--slo" in bare
+    assert "price" not in said  # it was stated
+    assert "a GPU at its card's lowest price: h100-sxm 3.99 USD/h (RunPod Secure, 2026-" in bare
+
+
+def test_what_has_no_price_says_so():
+    plain = undrafted(setup())
+    free = replace(plain, hardware=replace(plain.hardware, prices=()))
+    answer = asked(slo=Slo(), scene={"setups": (free,)})
+    assert "no price of h100-sxm is known, hence no cost; see --usd-per-gpu-hour" in answer.notes
+    (row,) = answer.table.records()
+    assert row["usd_per_million_output_tokens"] is None
 
 
 def test_the_page_says_what_is_saved(answer):
     saved, value = answer.value.gpus_saved, answer.value
+    gpus = value.speculating.gpus
     assert answer.view.title == (
-        f"eagle3-llama-3.1-8b with k=3 saves {saved} of {value.without.gpus} GPUs"
+        f"{gpus} GPUs: eagle3-llama-3.1-8b with k=3 saves {saved} of {value.without.gpus}"
     )
     assert answer.view.caption == (
         "llama-3.1-8b on h100-sxm under vllm, drafter eagle3-llama-3.1-8b, acceptance 0.7",
         "200 requests/s of 1,200 + 210 tokens",
         "ttft_p99 1 s, tpot_p95 15 ms, head-room 10 %",
     )
+
+
+def test_of_several_accelerators_the_title_says_which():
+    fast = setup()
+    other = replace(fast, hardware=replace(fast.hardware, name="h200-sxm"))
+    title = asked(scene={"setups": (fast, other)}).view.title
+    assert re.fullmatch(r"\d+ h100-sxm: eagle3-llama-3.1-8b with k=3 saves \d of \d+", title)
 
 
 # Golden: largest rates were 15.2 and 21.9 requests/s a replica when this was written, which 10 %

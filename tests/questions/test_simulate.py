@@ -11,10 +11,12 @@ from specplan.domain.accounting import Limits
 from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths, Trace
 from specplan.errors import Refused, UsageError
+from specplan.questions import simulate as asking
 from specplan.questions.simulate import Options, simulate
 from specplan.serving.entries import Gating
 from specplan.serving.incoming import replayed, steady
 from specplan.serving.lock_step import Static
+from specplan.serving.outcome import Outcomes
 
 CHAT = Lengths(isl=[300, 1500], osl=[80, 240], hit=[0, 0], weight=[0.5, 0.5])
 TRAFFIC = steady(8.0, CHAT)
@@ -163,8 +165,23 @@ def test_what_was_done_when_it_was_interrupted():
 
     assert 1500 < answer.value.requests < 2500
     told.count = 3000
-    with pytest.raises(KeyboardInterrupt):  # the first 2,000 of 20,000 warm up: nothing to show
+    # The first 2,000 of 20,000 warm up: nothing to show.
+    with pytest.raises(KeyboardInterrupt, match="in the first 10% of the time, of which nothing"):
         simulate(SCENE, TRAFFIC, replace(FEW, requests=20_000), told=told)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "workers", "said"),
+    [
+        (TRAFFIC, 2, "interrupted before one of 8 replications was done"),
+        (replayed(Trace(arrival_s=[0.0, 1.0], isl=[9, 9], osl=[9, 9])), 1, "before a request was"),
+    ],
+)
+def test_an_interruption_that_leaves_nothing_says_why(monkeypatch, traffic, workers, said):
+    monkeypatch.setattr(asking, "replicate", lambda *_: Outcomes((), 8, interrupted=True))
+    options = Options(k=3, replications=8, workers=workers)
+    with pytest.raises(KeyboardInterrupt, match=said):
+        simulate(SCENE, traffic, options)
 
 
 @pytest.mark.parametrize(

@@ -161,3 +161,11 @@ def test_a_level_line_at_0_can_be_drawn():
     lines = shown(linear(Curve("c", ((0.0, 0.0), (5.0, 0.0)))))
     (row,) = [line for line in lines if "." in line.partition("|")[2]]
     assert row == f"        0 |{'.' * 64}"
+
+
+def test_curves_on_one_another_take_turns():
+    """The one that was drawn last hid the others, whose signs stood in the legend alone."""
+    ends = ((0.0, 1.0), (5.0, 1.0))
+    lines = shown(linear(Curve("k=3", ends, sign="a"), Curve("gated", ends, sign="b")))
+    (row,) = [line.partition("|")[2] for line in lines if "ab" in line.partition("|")[2]]
+    assert row == "ab" * 32

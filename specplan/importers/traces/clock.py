@@ -44,7 +44,7 @@ class Clock:
         if not math.isfinite(value) or "_" in text or not text.isascii():
             raise ValueError("not a finite number")
         if abs(value) > _MOST_S:
-            raise ValueError("too far away; is its unit another one?")
+            raise ValueError("too far away; is its unit another one, as in arrival=NAME/ms?")
         return value
 
     def _stamp(self, text: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,6 +12,7 @@ from specplan.visible import visible
 
 FORM: Final = "arrival=NAME[/ms],isl=NAME,osl=NAME"
 _KEYS: Final = ("arrival", "isl", "osl", "hit")
+_SAYS_UNIT: Final = re.compile(r"[_ (.-]([mun]s)\)?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +74,23 @@ def columns_of(text: str) -> Columns:
     arrival, slash, unit = found.get("arrival", "").rpartition("/")
     if not slash or unit not in UNITS:
         arrival, unit = found.get("arrival", ""), "s"
+        _refuse_unit(arrival)
     return Columns(
         arrival=arrival, isl=found["isl"], osl=found["osl"], hit=found.get("hit", ""), unit=unit
+    )
+
+
+def _refuse_unit(arrival: str) -> None:
+    """Refuses a name that says a unit which nobody gave: read as seconds, ms are a thousandth of
+    the rate and no error.
+    """
+    ends = _SAYS_UNIT.search(arrival)
+    if ends is None:
+        return
+    unit = ends[1].lower()
+    raise UsageError(
+        f"'{visible(arrival, 60)}' says {unit} and no unit is given",
+        expected=f"arrival={visible(arrival, 60)}/{unit}, or /s",
     )
 
 
