@@ -153,7 +153,12 @@ def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server
     most = min(fits, limit)
     k = policy.table(most)
     width = {n: float(pace.width[pace.k.index(n)]) for n in set(k)}
-    while k and len(k) * width[k[-1]] >= room.step_tokens:
+    rounds = every_rounds(replica.acceptance, policy.lengths, demands)
+    new = 0.0 if role == "decode" else float(demands.new @ demands.new_weight)
+    # a batch that leaves less to prompts than refills it shrinks by itself
+    while (
+        k and len(k) * (width[k[-1]] + (len(k) > 1) * new / rounds[k[-1]].all) >= room.step_tokens
+    ):
         k = k[:-1]
     if not k:
         raise Refused("a step does not carry the verification of one sequence")
@@ -163,7 +168,6 @@ def server_of(replica: Replica, lengths: Lengths, role: Role = "both") -> Server
         here = np.asarray([each == n for each in k])
         tax = 1 + policy.tax if n == 0 else 1.0
         plain[here] = tax * pace.at(n, batch[here], demands.context)
-    rounds = every_rounds(replica.acceptance, policy.lengths, demands)
     asked = np.asarray([rounds[n].all for n in k])
     full = "memory" if fits < limit else "sequences"
     gain = 2 * float(plain[len(k) // 2 - 1] * asked[len(k) // 2 - 1] / (plain[-1] * asked[-1])) - 1
