@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from specplan.serving.policy import Policy, fixed
 from specplan.serving.queues import md1_ttft_s, mg1_wait_s, mm1_response_s, mm1_wait_quantile_s
 from specplan.serving.replica import Replica
 from specplan.serving.room import Room
+from specplan.serving.server import server_of
 from specplan.serving.steady import Steady, largest_rate, saturation, steady
 
 MIXED = Lengths(
@@ -183,7 +185,7 @@ def test_it_is_near_a_simulation(policy, load):
     """Within 5 % in TPOT and 15 % in the 95th percentile of TTFT; the oracle itself is off by a
     few per cent, with no more requests than take a second or two.
     """
-    rng, size = np.random.default_rng(7), 5000
+    rng, size = np.random.default_rng(7), 15_000
     rate = load * top(policy)
     kinds = rng.permutation(np.repeat(np.arange(4), (size * np.asarray(MIXED.weight)).astype(int)))
     plain = Lengths(isl=MIXED.isl, osl=MIXED.osl, hit=[0.0] * 4, weight=MIXED.weight)
@@ -314,3 +316,16 @@ def test_what_nobody_would_serve_has_an_answer_or_a_refusal():
                     assert told[1:] == sorted(told[1:])
                 assert found.batch_mean <= found.batch_most
                 assert 0 <= found.kv_share <= 1
+
+
+def test_a_batch_that_leaves_no_room_for_prompts_is_not_the_most():
+    """256 sequences of 8 rows are all of a step of 2,048 tokens: no batch stays so large, for it
+    ends faster than prompts fill it. What a server carries is the most over all batches.
+    """
+    narrow = replace(replica("3"), room=replace(replica("3").room, step_tokens=1300))
+    wide = replace(narrow, room=replace(narrow.room, step_tokens=2 * 1300))
+    kept, more = (saturation(one, MIXED) for one in (narrow, wide))
+    assert 0.6 * more < kept <= more
+    most = len(server_of(narrow, MIXED).k)
+    rows = most * float(narrow.pace.width[-1])
+    assert rows < 0.8 * 1300  # prompts have the rest
