@@ -265,6 +265,9 @@ def gate(
     out: Out,
 ) -> int:
     """Which k at which batch; up to which load does it pay?"""
+    from specplan.cli.threads import one_thread
+
+    one_thread()
     from specplan.cli.gated import OverAsked, answered
     from specplan.cli.show import show
 

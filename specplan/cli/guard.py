@@ -53,6 +53,9 @@ def init(
 
     With traffic it holds GPUs and cost too, and k follows the load where none is named.
     """
+    from specplan.cli.threads import one_thread
+
+    one_thread()
     from specplan.cli.show import show
     from specplan.cli.starting import started
 

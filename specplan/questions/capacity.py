@@ -142,7 +142,7 @@ def capacity(
         command="capacity",
         value=value,
         table=table_of(columns_of(percentiles), [row.record(percentiles) for row in rows], ASIDE),
-        view=view.page(value, rows, asked, explain=explain),
+        view=view.page(value, rows, asked, bin_s, explain=explain),
         basis=basis_of(sized, ranked=True),
         inputs=scenario.inputs,
         notes=(

@@ -42,7 +42,6 @@ def notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
     yield from _prices(rows)
     if any(row.wh_per_million_output_tokens for row in rows):
         yield "energy has every GPU at its TDP all the time: an upper bound, without the host"
-    yield from _peaks(rows, asked, bin_s)
     if any(row.gpu_hours is not None for row in rows):
         yield (
             f"GPUs over time: replicas that come and go with bins of {bin_s:g} s at no cost, which "
@@ -50,7 +49,7 @@ def notes(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
         )
 
 
-def _peaks(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
+def peaks(rows: Sequence[Row], asked: Asked, bin_s: float) -> Iterator[str]:
     """That a plan for the mean of a trace is none for its busiest time, where that takes more."""
     for row in rows:
         if row.gpus is not None and (row.peak_gpus or 0) > row.gpus:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Lines, Rows, Section, View
 from specplan.questions.capacity_curves import charts
+from specplan.questions.capacity_notes import peaks
 from specplan.questions.capacity_row import PARTS, Row, percentile_name
 from specplan.questions.capacity_size import Asked
 from specplan.questions.common import percent
@@ -40,8 +41,12 @@ ROOM = 40  # characters that names may take in every block; longer ones give way
 LINE = 80  # characters
 
 
-def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -> View:
-    """The page of rows in order: plans, then what has none."""
+def page(
+    value: Capacity, rows: Sequence[Row], asked: Asked, bin_s: float, *, explain: bool
+) -> View:
+    """The page of rows in order: plans, then what has none; of a trace, what its busiest bin takes
+    where that is more.
+    """
     planned = [row for row in rows if row.reason is None]
     names = heads(rows)
     words = {row.rank or 0: called(row, names) for row in planned}
@@ -50,6 +55,7 @@ def page(value: Capacity, rows: Sequence[Row], asked: Asked, *, explain: bool) -
         caption=tuple(_caption(rows, asked)),
         sections=(
             *_plans(planned, names, asked),
+            *(Lines((line,), wrap=True) for line in peaks(planned, asked, bin_s)),
             *(_causes(planned, names) if explain else ()),
             *_pays(planned, words),
             *_unrounded(value),

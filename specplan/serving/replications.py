@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +148,15 @@ def _begin(stop: Any) -> None:  # noqa: ANN401 - an event of another process
     global _stop  # noqa: PLW0603 - what a worker is given as it begins
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _stop = stop
+    Thread(target=_follow, daemon=True).start()
+
+
+def _follow() -> None:
+    """Of a worker: ends with the process that asked, however that one does."""
+    asking = parent_process()
+    if asking is not None:
+        asking.join()
+        os._exit(1)
 
 
 def _work(job: Job, number: int) -> Outcome:

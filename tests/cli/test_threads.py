@@ -32,7 +32,7 @@ def test_one_unless_said(monkeypatch, said, found):
     assert os.environ[NAME] == found
 
 
-@pytest.mark.parametrize("command", ["capacity", "check"])
+@pytest.mark.parametrize("command", ["capacity", "check", "gate", "init"])
 def test_it_is_settled_before_numpy_loads(command):
     code = f"""
 import sys

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from serving.replicas import replica
 
+import specplan
 from specplan.domain.traffic import Lengths, Trace
 from specplan.serving.incoming import steady
 from specplan.serving.outcome import Outcomes
@@ -72,3 +80,49 @@ def test_intervals_are_students():
     assert (told.value, told.half) == (2.0, pytest.approx(4.302653 / 3**0.5, rel=1e-5))
     (alone,) = Outcomes(tuple(runs[:1]), 1).estimates("ttft")
     assert (alone.value, alone.half) == (1.0, None)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_workers_do_not_outlive_who_asked(tmp_path):
+    """Killed at once, with no chance to stop them."""
+    words = "simulate -t qwen3-8b -g l4 -e vllm -k 0 --rate 2/s --isl 500 --osl 50 --workers 2 "
+    words += "--replications 2"
+    asked = subprocess.Popen(
+        [sys.executable, "-m", "specplan", *words.split(), "--requests", "1000000"],
+        env={**os.environ, "PYTHONPATH": str(Path(specplan.__file__).parents[1])},
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert _soon(lambda: len(_below(asked.pid)) >= 2, 30)
+        workers = _below(asked.pid)
+    finally:
+        asked.kill()
+        asked.wait()
+    assert _soon(lambda: not any(map(_runs, workers)), 30)
+
+
+def _below(pid: int) -> list[int]:
+    """Processes that a process has started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            number, rest = stat.parent.name, stat.read_text(encoding="utf-8").rpartition(")")[2]
+            if int(rest.split()[1]) == pid:
+                found.append(int(number))
+    return found
+
+
+def _runs(pid: int) -> bool:
+    with suppress(OSError):
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        return stat.rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def _soon(holds: Callable[[], bool], seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.1)
+    return holds()
