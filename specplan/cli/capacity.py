@@ -12,6 +12,7 @@ import typer
 
 from specplan.cli import complete
 from specplan.cli.demand import Demand
+from specplan.cli.gate_options import GateTax, Worth
 from specplan.cli.options import Candidates, Out, PlanFile, Texts, Usd, What
 from specplan.cli.server import Server
 from specplan.cli.values import duration, number
@@ -57,24 +58,8 @@ class Gating:
 
     title: ClassVar[str] = Drafting.title
 
-    gate_tax: Annotated[
-        float | None,
-        typer.Option(
-            "--gate-tax",
-            metavar="SHARE",
-            help="By which a plain step is longer on a server that could speculate; 0.",
-            parser=number("--gate-tax"),
-        ),
-    ] = None
-    hysteresis: Annotated[
-        float | None,
-        typer.Option(
-            "--hysteresis",
-            metavar="X",
-            help="Gain over a doubling of the batch that is worth another k; 0.01.",
-            parser=number("--hysteresis"),
-        ),
-    ] = None
+    gate_tax: GateTax = None
+    hysteresis: Worth = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from specplan.cli import complete
 from specplan.cli.compare import EXAMPLES as COMPARING
 from specplan.cli.compare import compare
 from specplan.cli.demand import Demand
+from specplan.cli.gate_options import GateTax, Worth
 from specplan.cli.help import Command
 from specplan.cli.options import Axes, Candidates, Load, Out, PlanFile, Usd, What, command, typed
 from specplan.cli.server import Server
@@ -111,24 +112,6 @@ RecordedAt = Annotated[
         metavar="K",
         help="With --over: the k of the server that had these batches, or gate; 0.",
         autocompletion=complete.among("0", complete.CHOSEN_K[1]),
-    ),
-]
-GateTax = Annotated[
-    float | None,
-    typer.Option(
-        "--gate-tax",
-        metavar="X",
-        help="Of a gate that is off: by which a plain step is longer than without a drafter; 0.",
-        parser=number("--gate-tax"),
-    ),
-]
-Hysteresis = Annotated[
-    float | None,
-    typer.Option(
-        "--hysteresis",
-        metavar="X",
-        help="Gain over a doubling of the batch that is worth another k, over batches; 0.01.",
-        parser=number("--hysteresis"),
     ),
 ]
 
@@ -257,7 +240,7 @@ def gate(
     over: Over = None,
     recorded: RecordedAt = None,
     gate_tax: GateTax = None,
-    hysteresis: Hysteresis = None,
+    hysteresis: Worth = None,
     what: What,
     load: Axes,
     candidates: Candidates,

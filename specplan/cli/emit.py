@@ -13,8 +13,8 @@ import typer
 
 from specplan.cli import complete
 from specplan.cli.complete import CHOSEN_K
+from specplan.cli.gate_options import Worth
 from specplan.cli.options import Candidates, Load, Out, PlanFile, What, typed
-from specplan.cli.values import number
 from specplan.errors import UsageError, Where
 
 if TYPE_CHECKING:
@@ -60,15 +60,6 @@ ShapeText = Annotated[
         autocompletion=complete.among("eagle:"),
     ),
 ]
-Hysteresis = Annotated[
-    float | None,
-    typer.Option(
-        "--hysteresis",
-        metavar="X",
-        help="With -k gate: gain over a doubling of the batch that is worth another k; 0.01.",
-        parser=number("--hysteresis"),
-    ),
-]
 EXAMPLES = """\
 specplan emit -t llama-3.1-8b -d eagle3 -g h100 -k 3 -e vllm@0.33
 specplan emit -t llama-3.1-8b -d eagle3 -g h100 -a 0.7 -k gate -e trtllm@1.4
@@ -83,7 +74,7 @@ def emit(
     target_path: TargetPath = None,
     draft_path: DraftPath = None,
     shape: ShapeText = None,
-    hysteresis: Hysteresis = None,
+    hysteresis: Worth = None,
     what: What,
     load: Load,
     candidates: Candidates,

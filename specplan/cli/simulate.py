@@ -12,10 +12,11 @@ import typer
 
 from specplan.cli import complete
 from specplan.cli.demand import Demand
+from specplan.cli.gate_options import GateTax
 from specplan.cli.options import Candidates, Out, PlanFile, Texts, What
 from specplan.cli.server import Server
 from specplan.cli.streams import say
-from specplan.cli.values import duration, number, whole
+from specplan.cli.values import duration, whole
 
 LONG_REQUESTS = 20_000  # from here on, a second or more, a terminal gets a progress bar
 INTERRUPTED = 130
@@ -69,15 +70,7 @@ class Gate:
             autocompletion=complete.among(*complete.GATES),
         ),
     ] = None
-    gate_tax: Annotated[
-        float | None,
-        typer.Option(
-            "--gate-tax",
-            metavar="SHARE",
-            help="By which a plain step is longer on a server that could speculate; 0.",
-            parser=number("--gate-tax"),
-        ),
-    ] = None
+    gate_tax: GateTax = None
     hysteresis: Annotated[
         str | None,
         typer.Option(
