@@ -6,6 +6,7 @@ SpecplanError               exit 2
 │   └── Misfit              values that are fine one by one and not together
 ├── UnknownName             no such card, column, rule or format; says what is near
 ├── Refused                 the question has no honest answer with these figures
+│   └── Unfit               exit 1: it has one, and it is no: nothing fits in memory
 └── OutputError             exit 3: an answer could not be written
 """
 
@@ -78,6 +79,12 @@ class UnknownName(SpecplanError):
 
 class Refused(SpecplanError):
     """The figures at hand allow no answer: a missing rate, a drafter that cannot be priced."""
+
+
+class Unfit(Refused):
+    """The answer is no: the workload does not fit, and there is nothing to show."""
+
+    exit_code = 1
 
 
 class OutputError(SpecplanError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
@@ -39,6 +39,7 @@ WEIGHTS: Final[Mapping[str, tuple[Weighed, bool]]] = {
 }
 """Columns of weights, the first of which that is there is taken: what they are of, and whether they
 are shares of the whole."""
+OF_SERVER: Final = ("target", "draft", "hardware", "tp", "engine", "acceptance")
 FORM: Final = "batch and share (of time), or batch and count (of rounds)"
 LARGEST: Final = 1_000_000_000  # sequences
 HEAVIEST: Final = 1e18
@@ -170,7 +171,19 @@ def _json(
         said = visible(str(data.get("schema", "an answer")), _SHOWN)
         what = f"{said} holds no batches"
         raise InputError(what, where=name, expected="an answer of specplan simulate")
-    return _rows(rows, name, recorded if recorded is not None else _ran(inner), digest)
+    found = _rows(rows, name, recorded if recorded is not None else _ran(inner), digest)
+    return replace(found, server=_server(data.get("inputs")))
+
+
+def _server(inputs: object) -> dict[str, str]:
+    """What ran, as the inputs of an answer have it."""
+    said = inputs if isinstance(inputs, dict) else {}
+    pairs = ((name, said.get(name)) for name in OF_SERVER)
+    return {
+        name: str(one["value"])[:_SHOWN]
+        for name, one in pairs
+        if isinstance(one, dict) and isinstance(one.get("value"), str)
+    }
 
 
 def _ran(answer: Mapping[str, object]) -> Recorded:

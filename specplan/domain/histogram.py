@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 Weighed = Literal["time", "rounds", "tokens"]
@@ -15,7 +16,8 @@ class Histogram:
     is a server without any. Weights are above 0 or 0, and need not add up to 1.
 
     `of` says what they are shares of. `recorded` is the k of the server that had these batches (0:
-    it did not speculate), or GATED for one whose k follows its batch.
+    it did not speculate), or GATED for one whose k follows its batch. `server` is what an answer
+    says of it besides: target, draft, hardware, tp, engine, acceptance.
     """
 
     batch: tuple[int, ...]
@@ -24,3 +26,4 @@ class Histogram:
     recorded: int | Literal["gate"] = 0
     source: str = ""
     sha256: str | None = None
+    server: Mapping[str, str] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import basis_of, one_setup, percent, refuse_mix
 from specplan.questions.regret_view import LEAST, view_of
 from specplan.questions.weigh import lengths
+from specplan.visible import visible
 
 AS_THEY_ARE = (
     "batches are taken as they are; under open traffic a slower server also has larger ones"
@@ -127,7 +128,7 @@ def regret(
         view=view_of(scenario, setup, value, over.source),
         basis=basis_of(scenario),
         inputs={**scenario.inputs, **_inputs(over, tax, hysteresis)},
-        notes=(*scenario.notes, *_notes(value)),
+        notes=(*scenario.notes, *_elsewhere(scenario, over), *_notes(value)),
         ok=world is not None,
     )
 
@@ -266,6 +267,14 @@ def _inputs(over: Histogram, tax: float, hysteresis: float) -> dict[str, Input]:
         if value != usual:
             given[name] = Input(value=value, origin="flag")
     return given
+
+
+def _elsewhere(scenario: Scenario, over: Histogram) -> Iterator[str]:
+    """That the batches are those of another server than the one asked about."""
+    for name, ran in over.server.items():
+        asked = scenario.inputs.get(name)
+        if asked is not None and str(asked.value) != ran:
+            yield f"these batches are of another server: {name} {visible(ran)}, not {asked.value}"
 
 
 def _notes(value: Regret) -> Iterator[str]:

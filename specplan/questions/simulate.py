@@ -11,7 +11,7 @@ from specplan.domain.answer import Answer, table_of
 from specplan.domain.scenario import Scenario, Setup
 from specplan.domain.slo import Slo
 from specplan.domain.traffic import Traffic
-from specplan.errors import Refused, UsageError, Where
+from specplan.errors import Refused, Unfit, UsageError, Where
 from specplan.questions import simulate_view
 from specplan.questions.bills import NO_LIMITS
 from specplan.questions.common import basis_of, one_setup, refuse_mix
@@ -183,7 +183,7 @@ def _replica(
         found = fixed_replica(setup, scenario.acceptance[0], shape, options.k, limits)
         found = replace(found, policy=replace(found.policy, tax=options.gate_tax))
     if not found.room.fits(1):
-        raise Refused(
+        raise Unfit(
             "no sequence fits beside the weights",
             hint="a larger card, more --tp, or a smaller dtype",
         )

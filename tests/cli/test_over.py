@@ -273,3 +273,16 @@ def test_lengths_alone_say_the_context(capsys):
     said = answered(capsys, [*GATE, "--isl", "1000", "--osl", "200"])
     assert said.code == 0
     assert "context 1,100, acceptance 0.8" in said.out
+
+
+def test_batches_of_another_server_are_said_to_be(capsys):
+    rows = [{"batch": 2, "time_share": 1, "round_share": 1}]
+    ran = {"target": "llama-3.3-70b", "hardware": "h100-sxm", "acceptance": "0.8"}
+    inputs = {name: {"value": value, "from": "flag"} for name, value in ran.items()}
+    text = json.dumps({"inputs": inputs, "answer": {"batch": rows, "policy": "none"}})
+    Path("run.json").write_text(text, encoding="utf-8")
+    said = answered(capsys, [*GATE, "--over", "run.json"])
+    assert said.code == 0
+    told = [line for line in said.err.splitlines() if "another server" in line]
+    wanted = "these batches are of another server: target llama-3.3-70b, not llama-3-8b"
+    assert told == [f"specplan: {wanted}"]

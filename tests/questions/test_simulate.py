@@ -10,7 +10,7 @@ import specplan
 from specplan.domain.accounting import Limits
 from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths, Trace
-from specplan.errors import Refused, UsageError
+from specplan.errors import Refused, Unfit, UsageError
 from specplan.questions import simulate as asking
 from specplan.questions.simulate import Options, simulate
 from specplan.serving.entries import Gating
@@ -218,5 +218,6 @@ def test_a_card_that_is_too_small():
     scene = specplan.scenario(
         target="llama-3.3-70b", draft="free", hardware="l4", engine="vllm", acceptance=0.7
     )
-    with pytest.raises(Refused, match="no sequence fits"):
+    with pytest.raises(Unfit, match="no sequence fits") as refused:
         simulate(scene, TRAFFIC, FEW)
+    assert refused.value.exit_code == 1  # the answer is no
