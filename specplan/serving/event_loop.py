@@ -18,10 +18,10 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from specplan.domain.traffic import Trace
-from specplan.serving.clock import Clock
 from specplan.serving.draws import Streams
-from specplan.serving.entries import Entry, Gating, whole
+from specplan.serving.entries import Entry, Gating
 from specplan.serving.replica import Replica
+from specplan.serving.requests import Requests
 
 TOLD = 1000  # requests that start between two words of progress
 
@@ -31,12 +31,8 @@ Running = tuple[list[int], list[int], int, int]
 the place in them, and to the tokens there for its context."""
 
 
-class Server:
-    """One replica and the requests that come to it: `run` goes through all of them.
-
-    `first_s` and `done_s` are when each request had its first and its last token, NaN before;
-    `over` how many of its gaps were longer, for each of the times `gaps_s`.
-    """
+class Server(Requests):
+    """One replica that batches continuously: `run` goes through all requests."""
 
     def __init__(
         self,
@@ -47,32 +43,17 @@ class Server:
         gating: Gating,
         gaps_s: Sequence[float] = (),
     ) -> None:
-        room, policy = replica.room, replica.policy
-        self.clock = Clock(replica.pace, policy)
-        self.policy, self.gating, self.streams, self.log = policy, gating, streams, log
-        self.gaps_s = gaps_s
+        super().__init__(replica, requests, streams, log, gating, gaps_s)
+        room = replica.room
         self.pool, self.ahead, self.block = room.pool_bytes, room.ahead, room.block
         self.step_tokens = room.step_tokens
-        widest = max(self.clock.width[k] for k in policy.lengths)
-        self.most = min(room.sequences, replica.pace.most, max(int(room.step_tokens // widest), 1))
-        self.arrival: list[float] = np.asarray(requests.arrival_s, np.float64).tolist()
-        self.isl, self.osl = whole(requests.isl, 1), whole(requests.osl, 1)
-        self.hit = whole(requests.hit, 0) or [0] * len(self.isl)
-        self.kind = streams.kinds(self.isl, self.osl)
-        longest = max(map(int.__add__, self.isl, self.osl), default=0) + max(policy.k) + 1
+        longest = max(map(int.__add__, self.isl, self.osl), default=0) + max(self.policy.k) + 1
         blocks = np.arange(-(-(longest + room.ahead) // room.block) + 2)
         self.held: list[float] = room.bytes_of(blocks * room.block - room.ahead).tolist()
         self._clear()
 
     def _clear(self) -> None:
-        nan = float("nan")
-        requests = len(self.isl)
-        self.first_s, self.done_s = [nan] * requests, [nan] * requests
-        self.over = [[0] * requests for _ in self.gaps_s]
-        self.gaps: list[tuple[float, float]] = []
-        self.refused: list[int] = []
-        self.preempted = 0
-        self._made, self._last = [0] * requests, [nan] * requests
+        self._made, self._last = [0] * len(self.isl), [float("nan")] * len(self.isl)
         self._now, self._round, self._next = 0.0, 0, 0
         self._waiting: deque[int] = deque()
         self._prompts: deque[list[int]] = deque()

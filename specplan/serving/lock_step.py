@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.traffic import Trace
-from specplan.serving.clock import Clock
 from specplan.serving.draws import Streams
-from specplan.serving.entries import Entry, Gating, whole
+from specplan.serving.entries import Entry, Gating
 from specplan.serving.event_loop import TOLD
 from specplan.serving.replica import Replica
+from specplan.serving.requests import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Static:
     wait_s: float = 1.0
 
 
-class StaticServer:
-    """One replica and the requests that come to it, like `event_loop.Server`."""
+class StaticServer(Requests):
+    """One replica of static batches: `run` goes through all requests."""
 
     def __init__(
         self,
@@ -43,23 +43,8 @@ class StaticServer:
         static: Static,
         gaps_s: Sequence[float] = (),
     ) -> None:
-        room, policy = replica.room, replica.policy
-        self.clock, self.room = Clock(replica.pace, policy), room
-        self.policy, self.gating, self.streams, self.log = policy, gating, streams, log
-        self.gaps_s, self.static = gaps_s, static
-        widest = max(self.clock.width[k] for k in policy.lengths)
-        most = min(room.sequences, replica.pace.most, max(int(room.step_tokens // widest), 1))
-        self.most = min(static.size, most)
-        self.arrival: list[float] = np.asarray(requests.arrival_s, np.float64).tolist()
-        self.isl, self.osl = whole(requests.isl, 1), whole(requests.osl, 1)
-        self.hit = whole(requests.hit, 0) or [0] * len(self.isl)
-        self.kind = streams.kinds(self.isl, self.osl)
-        nan = float("nan")
-        self.first_s, self.done_s = [nan] * len(self.isl), [nan] * len(self.isl)
-        self.over = [[0] * len(self.isl) for _ in gaps_s]
-        self.gaps: list[tuple[float, float]] = []
-        self.refused: list[int] = []
-        self.preempted = 0
+        super().__init__(replica, requests, streams, log, gating, gaps_s)
+        self.static, self.most = static, min(static.size, self.most)
         self.held_bytes = 0.0
         self._now, self._next = 0.0, 0
 
