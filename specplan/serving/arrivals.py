@@ -151,7 +151,7 @@ def cut(trace: Trace, window: Window) -> Trace:
 def compressed(trace: Trace, factor: float) -> Trace:
     """The same requests `factor` times as fast (above 0): gaps are divided, bursts stay."""
     at = _timed(trace, "--scale")
-    return replace(trace, arrival_s=_doubles(at / factor), covers_s=trace.covers_s / factor)
+    return replace(trace, arrival_s=doubles(at / factor), covers_s=trace.covers_s / factor)
 
 
 def thinned(trace: Trace, share: float, seed: int) -> Trace:
@@ -217,17 +217,19 @@ def _with(trace: Trace, at: Floats, index: Counts, *, covers_s: float) -> Trace:
     """Those rows of a trace, with other times."""
     return replace(
         trace,
-        arrival_s=_doubles(at),
-        isl=_whole(np.asarray(trace.isl)[index]),
-        osl=_whole(np.asarray(trace.osl)[index]),
-        hit=_whole(np.asarray(trace.hit)[index]) if len(trace.hit) else (),
+        arrival_s=doubles(at),
+        isl=longs(np.asarray(trace.isl)[index]),
+        osl=longs(np.asarray(trace.osl)[index]),
+        hit=longs(np.asarray(trace.hit)[index]) if len(trace.hit) else (),
         covers_s=covers_s,
     )
 
 
-def _doubles(values: Floats) -> Sequence[float]:
+def doubles(values: Floats) -> Sequence[float]:
+    """As a trace keeps them."""
     return array("d", np.ascontiguousarray(values, np.float64).tobytes())
 
 
-def _whole(values: npt.ArrayLike) -> Sequence[int]:
+def longs(values: npt.ArrayLike) -> Sequence[int]:
+    """Whole numbers as a trace keeps them."""
     return array("q", np.ascontiguousarray(values, np.int64).tobytes())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.clients import AskingWindow, Client, Clients, LengthsWindow
 from specplan.domain.traffic import Trace
 from specplan.errors import UsageError
-from specplan.serving.arrivals import MOST_DRAWN, Counts, Floats
+from specplan.serving.arrivals import MOST_DRAWN, Counts, Floats, doubles, longs
 
 
 def drawn_of(clients: Clients, seed: int) -> Trace:
@@ -31,9 +29,9 @@ def drawn_of(clients: Clients, seed: int) -> Trace:
     order = np.argsort(at, kind="stable")
     at = at[order]
     return Trace(
-        arrival_s=array("d", (at - at[0]).tobytes()),
-        isl=array("q", isl[order].astype(np.int64).tobytes()),
-        osl=array("q", osl[order].astype(np.int64).tobytes()),
+        arrival_s=doubles(at - at[0]),
+        isl=longs(isl[order]),
+        osl=longs(osl[order]),
         form=clients.form,
         source=clients.source,
         dropped=clients.dropped,

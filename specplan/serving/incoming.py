@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 
 from specplan.domain.traffic import Lengths, Trace, Traffic
@@ -12,6 +10,8 @@ from specplan.serving.arrivals import (
     BIN_S,
     Statistics,
     dispersion,
+    doubles,
+    longs,
     renewals,
     statistics,
     summary_of_parts,
@@ -64,10 +64,10 @@ def drawn(traffic: Traffic, seconds: float, seed: int) -> Trace:
     at = renewals(traffic.rate_per_s, traffic.dispersion, seconds, rng)
     isl, osl, hit = draw_lengths(traffic.lengths, len(at), rng)
     return Trace(
-        arrival_s=array("d", at.tobytes()),
-        isl=array("q", isl.tobytes()),
-        osl=array("q", osl.tobytes()),
-        hit=array("q", hit.tobytes()) if any(traffic.lengths.hit) else (),
+        arrival_s=doubles(at),
+        isl=longs(isl),
+        osl=longs(osl),
+        hit=longs(hit) if any(traffic.lengths.hit) else (),
         form="drawn",
         source=traffic.source,
         covers_s=seconds,

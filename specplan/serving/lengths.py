@@ -8,7 +8,6 @@ laws are independent; of a trace they go together as they were recorded.
 from __future__ import annotations
 
 import math
-from array import array
 from dataclasses import replace
 from itertools import pairwise
 from statistics import NormalDist
@@ -18,7 +17,7 @@ import numpy as np
 
 from specplan.domain.lengths import Exponential, Fixed, Law, Lognormal, Tabled, Uniform
 from specplan.domain.traffic import Lengths, Trace
-from specplan.serving.arrivals import Counts, Floats
+from specplan.serving.arrivals import Counts, Floats, longs
 
 EDGES: Final = (
     *(0.0, 0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85),
@@ -131,7 +130,7 @@ def _cut(rows: Counts) -> list[Counts]:
 def with_hits(trace: Trace, share: float) -> Trace:
     """The trace with a share of each prompt found in a prefix cache."""
     hit = np.floor(np.asarray(trace.isl, np.float64) * share).astype(np.int64)
-    return replace(trace, hit=array("q", hit.tobytes()))
+    return replace(trace, hit=longs(hit))
 
 
 def draw_lengths(

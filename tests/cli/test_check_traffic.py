@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from demanded_facts import FACTS as ANY
 from typed import answered
 
 from specplan.questions import outcomes
-from specplan.rules.demanded import TrafficFacts
 
 PLAN = """\
 schema: plan/1
@@ -53,24 +53,17 @@ def said(capsys, *words: str):
     return answered(capsys, ["check", *words])
 
 
-FACTS = TrafficFacts(
-    setup="",
-    candidate=0,
-    point=0,
-    alphas=False,
-    lengths=False,
+FACTS = replace(
+    ANY,
     target="llama-3.1-8b",
     draft="eagle3-llama-3.1-8b",
     hardware="h100-sxm",
-    tp=1,
     alpha=0.7,
     acceptance="0.7",
-    k=3,
-    policy="k=3",
-    gpus=28.0,
     usd_per_million_output_tokens=1.18,
     strain=0.5,
     latency_s={"itl_p99": 0.045},
+    others=(),
 )
 
 
