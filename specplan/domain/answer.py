@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from specplan.domain.explorer import Explorer
+from specplan.domain.picture import Picture
 from specplan.domain.scenario import Input
 
 Scalar = str | int | float | bool | None
@@ -141,66 +143,16 @@ class Rows:
 Section = Pivot | Facts | Lines | Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A line through points, both coordinates above zero on a logarithmic axis. It is drawn as
-    `sign`, a dot if that is empty; `fill` draws all that lies below it too. One without a name is
-    what the axis says.
-    """
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-    sign: str = ""
-    fill: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A single point, drawn as `sign`."""
-
-    sign: str
-    name: str
-    x: float
-    y: float
-
-
-Scale = Literal["log", "linear"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """A picture on two axes; a label says the quantity and its unit. A linear axis begins at 0
-    where nothing lies below.
-
-    `more` are further pictures under this one, on the same horizontal axis. `tall` is a share of
-    the usual height.
-    """
-
-    x_label: str
-    y_label: str
-    curves: tuple[Curve, ...]
-    marks: tuple[Mark, ...] = ()
-    x_scale: Scale = "log"
-    y_scale: Scale = "log"
-    tall: float = 1.0
-    more: tuple[Chart, ...] = ()
-
-    @property
-    def panels(self) -> tuple[Chart, ...]:
-        """All pictures, from the top."""
-        return (self, *self.more)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What people see: a title with the basis at its right, a caption, sections, closing lines;
-    `chart` is the picture of the answer, where it has one.
+    `picture` draws the answer, where it has a picture; it is made when it is asked for.
     """
 
     title: str
     caption: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
-    chart: Chart | None = None
+    picture: Callable[[], Picture] | None = None
 
 
 Kind = Literal["bound", "estimate", "calibrated", "exact"]
@@ -222,8 +174,22 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """An answer within an answer: its name for machines and links, its heading, a sentence on what
+    it shows.
+    """
+
+    name: str
+    title: str
+    about: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """`value` is a dataclass of scalars; `ok` false is the answer no (exit 1)."""
+    """`value` is a dataclass of scalars; `ok` false is the answer no (exit 1). A report is made of
+    `parts`, and `explorer` is what its reader can turn.
+    """
 
     command: str
     value: object
@@ -233,3 +199,5 @@ class Answer:
     inputs: Mapping[str, Input] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ok: bool = True
+    parts: tuple[Part, ...] = ()
+    explorer: Explorer | None = None

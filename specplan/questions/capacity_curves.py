@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from specplan.domain.answer import Chart, Curve
+from specplan.domain.picture import Curve, Picture, Plot
 from specplan.questions.capacity_row import Row, percentile_name
 from specplan.questions.capacity_size import Asked, Desk
 from specplan.questions.cost import MILLION, SECONDS_PER_HOUR
@@ -49,13 +49,13 @@ def points_of(
     }
 
 
-def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Chart:
+def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Picture:
     """A picture of costs (of GPUs, where no price is known) above those of latencies; `names` are
     the words for each row by its place.
     """
     shown = [row for row in rows if row.pools == "shared"][:MOST]
     priced = all(row.usd_per_gpu_hour is not None for row in shown)
-    return Chart(
+    spent = Plot(
         x_label="requests/s",
         y_label="USD per million output tokens" if priced else "GPUs",
         y_scale="linear",
@@ -64,12 +64,9 @@ def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Chart
             Curve(names[row.rank or 0], tuple(_spent(row, asked, priced=priced)), sign)
             for sign, row in zip(SIGNS, shown, strict=False)
         ),
-        more=tuple(
-            panel
-            for one in drawn(asked)
-            if (panel := _latencies(shown, percentile_name(one), one)).curves
-        ),
     )
+    latencies = [_latencies(shown, percentile_name(one), one) for one in drawn(asked)]
+    return Picture(panels=(spent, *(panel for panel in latencies if panel.curves)), shared=True)
 
 
 def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, float]]:
@@ -82,7 +79,7 @@ def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, flo
         yield float(rate), usd if priced else gpus
 
 
-def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Chart:
+def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Plot:
     """One latency against the traffic, on the replicas of the plan."""
     curves = []
     for sign, row in zip(SIGNS, rows, strict=False):
@@ -93,7 +90,7 @@ def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Chart:
         if points:
             curves.append(Curve("", points, sign))
     metric, percentile = one
-    return Chart(
+    return Plot(
         x_label="requests/s",
         y_label=f"{metric.upper()} p{percentile:g} in s, on the GPUs of the plan",
         y_scale="linear",

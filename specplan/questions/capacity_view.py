@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from specplan.domain.answer import Lines, Rows, Section, View
@@ -62,7 +63,9 @@ def page(
             *_short(value),
             *_left(rows, names),
         ),
-        chart=charts(planned, asked, words) if any(r.pools == "shared" for r in planned) else None,
+        picture=partial(charts, planned, asked, words)
+        if any(row.pools == "shared" for row in planned)
+        else None,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from specplan.domain.answer import Chart, Curve, Facts, Lines, Mark, Rows, View
+from specplan.domain.answer import Facts, Lines, Rows, View
 from specplan.domain.drafter import Does
+from specplan.domain.picture import Curve, Mark, Picture, Plot
 from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.prefill import Prefill
 from specplan.questions.common import dtype_words, percent, times
@@ -72,7 +73,7 @@ def explained(scenario: Scenario, setup: Setup, value: Explained) -> View:
             Facts(tuple(_facts(value))),
             Lines(tuple(_difference(value)), wrap=True),
         ),
-        chart=_chart(setup, value),
+        picture=lambda: Picture(panels=(_roofline(setup, value),)),
     )
 
 
@@ -154,7 +155,7 @@ def _drafting_s(value: Explained) -> float:
     return beyond_s if beyond_s > 1e-9 * value.round_s else 0.0
 
 
-def _chart(setup: Setup, value: Explained) -> Chart:
+def _roofline(setup: Setup, value: Explained) -> Plot:
     """The roof of the card, and every pass under it."""
     peak = setup.hardware.rates[setup.hardware.compute_dtype(setup.dtype)]
     low, high = 0.5, max(value.ridge * 8, value.verify.intensity * 2)
@@ -166,7 +167,7 @@ def _chart(setup: Setup, value: Explained) -> Chart:
         (signs[name], f"{name} pass", figures)
         for name, figures in zip(value.draft_passes, value.drafts, strict=True)
     ]
-    return Chart(
+    return Plot(
         x_label="FLOP/B",
         y_label="FLOP/s",
         curves=(Curve(f"{setup.hardware.name} {setup.dtype}", roof),),

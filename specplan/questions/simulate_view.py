@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from specplan.domain.acceptance import Alpha
-from specplan.domain.answer import Chart, Curve, Facts, Rows, View
+from specplan.domain.answer import Facts, Rows, View
+from specplan.domain.picture import Curve, Picture, Plot
 from specplan.domain.scenario import Scenario, Setup
 from specplan.domain.traffic import Traffic
 from specplan.questions.common import dtype_words, percent
@@ -41,7 +41,7 @@ def page(
             Facts(tuple(_facts(value, found))),
             Facts(traffic_facts(traffic)),
         ),
-        chart=_chart(value.timeline),
+        picture=lambda: _strips(value.timeline),
     )
 
 
@@ -118,7 +118,7 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _chart(line: Strip) -> Chart:
+def _strips(line: Strip) -> Picture:
     """Batch, queue, k and cache one under the other, over time."""
     long = line.width_s * len(line.batch)
     unit, size = next(
@@ -126,8 +126,8 @@ def _chart(line: Strip) -> Chart:
     )
     width = line.width_s / size
 
-    def panel(label: str, values: Sequence[float | None]) -> Chart:
-        return Chart(
+    def panel(label: str, values: Sequence[float | None]) -> Plot:
+        return Plot(
             x_label=unit,
             y_label=label,
             curves=(Curve("", _points(values, width), fill=True),),
@@ -136,14 +136,14 @@ def _chart(line: Strip) -> Chart:
             tall=0.4,
         )
 
-    top = panel("sequences that decode", line.batch)
-    return replace(
-        top,
-        more=(
+    return Picture(
+        panels=(
+            panel("sequences that decode", line.batch),
             panel("requests that wait", line.waiting),
             panel("k, drafts a round", line.k),
             panel("% of the cache in use", [100 * share for share in line.kv_share]),
         ),
+        shared=True,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TextIO
 
-from specplan.domain.answer import Answer, Chart, Curve, Scale
+from specplan.domain.answer import Answer
+from specplan.domain.picture import Curve, Plot, Scale
 from specplan.errors import UsageError, Where
 from specplan.render.cells import shown
 from specplan.render.look import Look
@@ -18,41 +19,39 @@ MARGIN = 9  # columns for the numbers of the vertical axis
 
 def write(answer: Answer, out: TextIO, look: Look) -> None:
     """Write title, picture and legend to `out`."""
-    chart = answer.view.chart
-    if chart is None:
+    if answer.view.picture is None:
         raise UsageError(
             f"{answer.command} has no chart", where=Where("--format"), hint="explain draws one"
         )
+    plots = [panel for panel in answer.view.picture().panels if isinstance(panel, Plot)]
     out.write(f"{shown(answer.view.title)}  [{shown(answer.basis.says)}]\n")
     out.writelines(f"{shown(line)}\n" for line in answer.view.caption)
-    across = _Axis.over(
-        [x for panel in chart.panels for x, _ in _places(panel)], WIDTH, chart.x_scale
-    )
-    for panel in chart.panels:
-        out.write(f"\n{panel.y_label}\n")
-        out.writelines(f"{line.rstrip()}\n" for line in _drawn(panel, across, unicode=look.unicode))
-    out.writelines(f"{line.rstrip()}\n" for line in _foot(chart, across, unicode=look.unicode))
-    for panel in chart.panels:
-        _legend(panel, out, unicode=look.unicode)
+    across = _Axis.over([x for plot in plots for x, _ in _places(plot)], WIDTH, plots[0].x_scale)
+    for plot in plots:
+        out.write(f"\n{shown(plot.y_label)}\n")
+        out.writelines(f"{line.rstrip()}\n" for line in _drawn(plot, across, unicode=look.unicode))
+    out.writelines(f"{line.rstrip()}\n" for line in _foot(plots[0], across, unicode=look.unicode))
+    for plot in plots:
+        _legend(plot, out, unicode=look.unicode)
 
 
-def _legend(chart: Chart, out: TextIO, *, unicode: bool) -> None:
+def _legend(chart: Plot, out: TextIO, *, unicode: bool) -> None:
     """What the signs of one picture are."""
     for mark in chart.marks:
-        place = f"{_short(mark.x)} {chart.x_label}, {_short(mark.y)} {chart.y_label}"
+        place = f"{_short(mark.x)} {shown(chart.x_label)}, {_short(mark.y)} {shown(chart.y_label)}"
         out.write(f"  {mark.sign} {shown(mark.name)}: {place}\n")
     out.writelines(
         f"  {_sign(one, unicode=unicode)} {shown(one.name)}\n" for one in chart.curves if one.name
     )
 
 
-def _places(chart: Chart) -> list[tuple[float, float]]:
+def _places(chart: Plot) -> list[tuple[float, float]]:
     """All that is drawn in one picture."""
     points = [point for curve in chart.curves for point in curve.points]
     return points + [(mark.x, mark.y) for mark in chart.marks]
 
 
-def _drawn(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
+def _drawn(chart: Plot, across: _Axis, *, unicode: bool) -> Iterator[str]:
     """The rows of a picture; curves on one another take turns from column to column."""
     height = max(round(HEIGHT * chart.tall), 3)
     up = _Axis.over([y for _, y in _places(chart)], height, chart.y_scale)
@@ -75,7 +74,7 @@ def _drawn(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
         yield f"{labelled.get(row, ''):>{MARGIN}} {side}{''.join(drawn)}"
 
 
-def _foot(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
+def _foot(chart: Plot, across: _Axis, *, unicode: bool) -> Iterator[str]:
     """The horizontal axis, its numbers and what they are."""
     foot, corner = ("\u2500", "\u2514") if unicode else ("-", "+")
     yield f"{'':{MARGIN}} {corner}{foot * WIDTH}"
@@ -83,7 +82,7 @@ def _foot(chart: Chart, across: _Axis, *, unicode: bool) -> Iterator[str]:
     for place, text in across.labels():
         ruler[place : place + len(text)] = text
     yield f"{'':{MARGIN}}  {''.join(ruler)}"
-    yield f"{'':{MARGIN}}  {chart.x_label:>{WIDTH}}"
+    yield f"{'':{MARGIN}}  {shown(chart.x_label):>{WIDTH}}"
 
 
 def _sign(curve: Curve, *, unicode: bool) -> str:

@@ -10,20 +10,55 @@ import pytest
 from specplan.domain.answer import (
     Answer,
     Basis,
-    Chart,
     Column,
-    Curve,
     Facts,
     Lines,
-    Mark,
     Pivot,
     Rows,
     View,
     table_of,
 )
+from specplan.domain.picture import Band, Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot, Rule
 from specplan.domain.scenario import Input
 from specplan.render import renderer
 from specplan.render.look import Look
+
+
+def picture_of(text: str) -> Picture:
+    """A picture of every kind of panel that says `text` wherever one can."""
+    rule = Rule(text, "x", 2.0)
+    bar = Bar(text, (Piece(text, 3.0, text),), text)
+    return Picture(
+        panels=(
+            Plot(
+                title=text,
+                x_label=text,
+                y_label=text,
+                curves=(Curve(text, ((1.0, 1e12), (100.0, 1e14))),),
+                bands=(Band(text, ((1.0, 1e12, 2e12), (100.0, 1e13, 1e14))),),
+                marks=(Mark("P", text, 10.0, 5e12),),
+                rules=(rule,),
+            ),
+            Bars(
+                title=text,
+                label=text,
+                bars=(bar,),
+                rules=(rule,),
+            ),
+            Cells(
+                title=text,
+                x_label=text,
+                y_label=text,
+                label=text,
+                x=(text,),
+                y=(text,),
+                values=((1.5,),),
+                texts=((text,),),
+                middle=1.0,
+            ),
+        )
+    )
+
 
 FINDING_COLUMNS = (
     Column("rule", "", "rule", "text"),
@@ -116,12 +151,7 @@ def everything() -> Callable[[str], Answer]:
                     Lines((text,)),
                     Rows(columns=("target", "message", "k", "speedup")),
                 ),
-                chart=Chart(
-                    x_label="FLOP/B",
-                    y_label="FLOP/s",
-                    curves=(Curve(text, ((1.0, 1e12), (100.0, 1e14))),),
-                    marks=(Mark("P", text, 10.0, 5e12),),
-                ),
+                picture=lambda: picture_of(text),
             ),
             basis=Basis(
                 kind="bound", says=text, source=text, assumed=(text,), extrapolated=(text,)

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from specplan.domain.answer import Answer, Basis, Chart, Curve, Mark, Table, View
+from specplan.domain.answer import Answer, Basis, Table, View
+from specplan.domain.picture import Curve, Mark, Picture, Plot
 from specplan.errors import UsageError
 from specplan.render import renderer
 from specplan.render.look import Look
 
 ROOF = Curve("h100 bf16", ((0.5, 1.6e12), (295.0, 989e12), (2360.0, 989e12)))
-CHART = Chart(
+CHART = Plot(
     x_label="FLOP/B",
     y_label="FLOP/s",
     curves=(ROOF,),
@@ -23,7 +24,7 @@ ANSWER = Answer(
     command="explain",
     value=None,
     table=Table(),
-    view=View(title="taken apart", caption=("llama",), chart=CHART),
+    view=View(title="taken apart", caption=("llama",), picture=lambda: Picture(panels=(CHART,))),
     basis=Basis(kind="estimate", says="an estimate"),
 )
 
@@ -99,7 +100,7 @@ def test_an_answer_without_a_picture_is_refused():
 @pytest.mark.parametrize("name", ["table", "plain", "markdown", "json"])
 def test_no_other_format_draws_it(name):
     """A chart adds nothing to the other formats."""
-    without = replace(ANSWER, view=replace(ANSWER.view, chart=None))
+    without = replace(ANSWER, view=replace(ANSWER.view, picture=None))
     texts = []
     for answer in (ANSWER, without):
         out = io.StringIO()
@@ -108,14 +109,15 @@ def test_no_other_format_draws_it(name):
     assert texts[0] == texts[1]
 
 
-def linear(*curves: Curve, **more) -> Chart:
-    return Chart(
+def linear(*curves: Curve, **more) -> Plot:
+    return Plot(
         x_label="s", y_label="sequences", curves=curves, x_scale="linear", y_scale="linear", **more
     )
 
 
-def shown(chart: Chart) -> list[str]:
-    return drawn(replace(ANSWER, view=replace(ANSWER.view, chart=chart)))
+def shown(*plots: Plot) -> list[str]:
+    picture = Picture(panels=plots, shared=True)
+    return drawn(replace(ANSWER, view=replace(ANSWER.view, picture=lambda: picture)))
 
 
 def test_a_linear_axis_begins_at_0_and_has_even_steps():
@@ -147,7 +149,7 @@ def test_what_is_filled_is_drawn_from_the_foot_and_nothing_at_0():
 def test_pictures_stand_on_one_axis_and_curves_have_their_signs():
     upper = Curve("upper", ((0.0, 1.0), (100.0, 2.0)), sign="*")
     lower = Curve("", ((50.0, 3.0), (100.0, 4.0)))
-    lines = shown(linear(upper, tall=0.5, more=(replace(linear(lower, tall=0.5), y_label="k"),)))
+    lines = shown(linear(upper, tall=0.5), replace(linear(lower, tall=0.5), y_label="k"))
     assert len([line for line in lines if "|" in line]) == 18
     assert lines.index("k") > lines.index("sequences")
     below = [line.partition("|")[2] for line in lines[lines.index("k") :] if "|" in line]
