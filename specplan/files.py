@@ -7,10 +7,10 @@ import secrets
 import signal
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import IO, Any, BinaryIO, TextIO, cast
 
 from specplan.errors import OutputError
 from specplan.visible import visible
@@ -26,8 +26,21 @@ def writing(path: Path) -> Iterator[TextIO]:
     renamed; the mode is what the umask gives, or that of the file replaced. A pipe or device
     cannot be replaced and is written to.
     """
+    with _whole(path, "", encoding="utf-8", newline="") as out:
+        yield cast("TextIO", out)
+
+
+@contextmanager
+def writing_bytes(path: Path) -> Iterator[BinaryIO]:
+    """The same of bytes."""
+    with _whole(path, "b") as out:
+        yield cast("BinaryIO", out)
+
+
+@contextmanager
+def _whole(path: Path, kind: str, **how: str) -> Iterator[IO[Any]]:
     try:
-        with _opened(path) as out:
+        with _opened(path, kind, how) as out:
             yield out
     except OSError as error:
         raise OutputError(
@@ -36,10 +49,10 @@ def writing(path: Path) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def _opened(path: Path, kind: str, how: Mapping[str, Any]) -> Iterator[IO[Any]]:
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
-        with path.open("w", encoding="utf-8", newline="") as out:  # a folder refuses
+        with path.open(f"w{kind}", **how) as out:  # a folder refuses
             yield out
         return
     target = Path(os.path.realpath(path))
@@ -47,7 +60,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
     temporary = target.parent / f".specplan-{secrets.token_hex(8)}"
     with _ending_late():
         try:
-            with open(temporary, "x", encoding="utf-8", newline="", opener=_private) as out:
+            with open(temporary, f"x{kind}", opener=_private, **how) as out:
                 yield out
                 out.flush()
                 os.fsync(out.fileno())

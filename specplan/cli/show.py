@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Any
 
 from specplan.cli.progress import counting
 from specplan.cli.streams import say
 from specplan.domain.answer import Answer, Chunk
-from specplan.errors import UsageError, Where
-from specplan.files import writing
+from specplan.errors import UsageError, Where, placed
+from specplan.files import writing, writing_bytes
 from specplan.visible import visible
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
         _refuse_yaml(path, answer)
     if _watched(answer, out, name):
         answer = _counted(answer, out)
-    target: AbstractContextManager[TextIO] = writing(path) if path else nullcontext(sys.stdout)
-    with target as stream:
+    with _target(path, name) as stream, _placed(name, out):
         write(answer, stream, look(out, stream))
         stream.flush()
     if not out.quiet:
@@ -53,6 +52,28 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
         if len(notes) > MOST_SAID:
             say(f"and {len(notes) - MOST_SAID:,} notes more: -f json has all of them")
     return 0 if answer.ok else 1
+
+
+def _target(path: Path | None, name: str) -> AbstractContextManager[IO[Any]]:
+    """What is written to: a stream of bytes for a format that is no text."""
+    from specplan.render import BINARY
+
+    if path:
+        return writing_bytes(path) if name in BINARY else writing(path)
+    if name not in BINARY:
+        return nullcontext(sys.stdout)
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None or sys.stdout.isatty():
+        raise UsageError(f"a {name} is no text: write it with -o x.{name}")
+    return nullcontext(stream)
+
+
+def _placed(name: str, out: Out) -> AbstractContextManager[None]:
+    """What a figure refuses is said of the option that asked for one."""
+    from specplan.render import FIGURES
+
+    asked = "--output" if out.format == "auto" else "--format"
+    return placed(Where(asked)) if name in FIGURES else nullcontext()
 
 
 def format_name(out: Out, auto: str = "") -> str:
@@ -76,7 +97,7 @@ def format_name(out: Out, auto: str = "") -> str:
     )
 
 
-def look(out: Out, stream: TextIO) -> Look:
+def look(out: Out, stream: IO[Any]) -> Look:
     """What the stream can carry: colour, width, characters beyond ASCII."""
     from specplan.render.look import Look
 

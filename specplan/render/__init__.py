@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from specplan.errors import unknown
 
@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from specplan.domain.answer import Answer
     from specplan.render.look import Look
 
-    Renderer = Callable[[Answer, TextIO, Look], None]
+    Renderer = Callable[[Answer, Any, Look], None]
 
 FORMATS = {
     "table": "specplan.render.table:write",
     "plain": "specplan.render.plain:write",
     "text": "specplan.render.plain:write",
     "chart": "specplan.render.chart:write",
+    "svg": "specplan.render.figure:svg",
+    "png": "specplan.render.figure:png",
+    "pdf": "specplan.render.figure:pdf",
     "markdown": "specplan.render.markdown:write",
     "json": "specplan.render.json_:write",
     "csv": "specplan.render.csv_:write",
@@ -35,8 +38,17 @@ SUFFIXES = {
     ".txt": "plain",
     ".xml": "junit",
     ".sarif": "sarif",
+    ".svg": "svg",
+    ".png": "png",
+    ".pdf": "pdf",
 }
 """What a file's name says about its format."""
+
+BINARY = frozenset({"png", "pdf"})
+"""Formats that are no text: their `out` takes bytes."""
+
+FIGURES = BINARY | {"svg"}
+"""Formats of an answer that has a picture."""
 
 
 def renderer(name: str) -> Renderer:

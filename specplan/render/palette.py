@@ -13,6 +13,7 @@ SERIES = ("#0072b2", "#c84e00", "#007f5c", "#a4398e", "#595959", "#7a5c00")
 SERIES_ON_DARK = ("#56b4e9", "#e69f00", "#2fbf95", "#dd8fbf", "#bdbdbd", "#f0e442")
 LOSS, MIDDLE, GAIN = "#d55e00", "#f4f1ec", "#0072b2"  # below, at and above the middle of a map
 INK, PAPER = "#14171c", "#ffffff"
+SOFT, GRID, NOTHING = "#545a63", "#e4e2de", "#dcdad6"  # read second; lines behind; no value
 
 
 def cell_colour(value: float, values: Iterable[float | None], middle: float | None) -> str:

@@ -1,0 +1,93 @@
+"""Axes: from where to where, and which numbers stand on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from specplan.domain.picture import Scale
+
+FEW = 9  # values that get a number each
+ROOM = 0.04  # of the axis, beyond what is drawn
+PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+WRITTEN_OUT = 1e5  # whole numbers below it: a context of 2,048 is no 2.05 k
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`ticks` are numbers with what is written at them."""
+
+    scale: Scale
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+
+
+def axis_of(values: Sequence[float], scale: Scale, most: int, *, sampled: bool = False) -> Axis:
+    """An axis that holds all `values`, with about `most` numbers; values that were `sampled` get
+    theirs where they are few.
+    """
+    usable = [v for v in values if math.isfinite(v) and (v > 0 or scale == "linear")]
+    low, high = (min(usable), max(usable)) if usable else (1.0, 1.0)
+    few = sorted(set(usable)) if sampled else []
+    if scale == "log":
+        room = max((high / low) ** ROOM, 1.06)
+        low, high = low / room, high * room
+    else:
+        low = min(low, 0.0)
+        high += ROOM * (high - low) if high > low else 1.0
+        low -= ROOM * (high - low) if low < 0 else 0.0
+    if 1 < len(few) <= min(FEW, most + 1) and _apart(few, low, high, scale):
+        places = few
+    else:
+        whole = bool(usable) and all(float(v).is_integer() for v in usable)
+        places = _places(low, high, scale, most, whole=sampled and whole)
+    return Axis(scale, low, high, tuple(zip(places, numbers(places), strict=True)))
+
+
+def numbers(values: Sequence[float]) -> list[str]:
+    """Numbers as they stand on an axis: written out where all are whole and short, else with a
+    decimal prefix, "100 T".
+    """
+    if all(float(v).is_integer() and abs(v) < WRITTEN_OUT for v in values):
+        return [f"{v:,.0f}" for v in values]
+    return [number(v) for v in values]
+
+
+def number(value: float) -> str:
+    """A number in three digits with a decimal prefix."""
+    for prefix, size in PREFIXES:
+        if abs(value) >= size:
+            return f"{value / size:.3g} {prefix}"
+    return f"{value:.3g}"
+
+
+def _apart(values: Sequence[float], low: float, high: float, scale: Scale) -> bool:
+    """Whether numbers at all values would stand clear of one another."""
+    along = math.log if scale == "log" else float
+    span = along(high) - along(low)
+    gaps = [along(b) - along(a) for a, b in pairwise(values)]
+    return min(gaps) / span > 0.07
+
+
+def _places(low: float, high: float, scale: Scale, most: int, *, whole: bool) -> list[float]:
+    """Round numbers on an axis."""
+    found: list[float] = []
+    if scale == "log":
+        for subs in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+            found = _inside(LogLocator(subs=subs, numticks=99).tick_values(low, high), low, high)
+            if 3 <= len(found) <= most + 1:
+                return found
+        if len(found) > most:
+            return found[:: math.ceil(len(found) / most)]
+    locator = MaxNLocator(nbins=most, steps=[1, 2, 5, 10], integer=whole)
+    return _inside(locator.tick_values(low, high), low, high)
+
+
+def _inside(values: Sequence[float], low: float, high: float) -> list[float]:
+    beyond = 1e-9 * (high - low)
+    return [float(v) for v in values if low - beyond <= v <= high + beyond]
