@@ -19,6 +19,7 @@ from specplan.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from specplan.domain.answer import Answer
+    from specplan.domain.picture import Picture
     from specplan.render.look import Look
 
 DPI = 200  # of a PNG: sharp on paper as wide as a column of text
@@ -37,27 +38,32 @@ OURS = {
 
 def svg(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
     """Write the figure as SVG whose texts stay texts."""
-    drawn = _file(answer, "svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    picture = _picture(answer)
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    drawn = _file(answer, picture, "svg", metadata=nothing)
     finished = import_module("specplan.render.figure.document").finished
-    out.write(finished(drawn.decode("utf-8"), answer))
+    out.write(finished(drawn.decode("utf-8"), answer, picture))
 
 
 def png(answer: Answer, out: BinaryIO, look: Look) -> None:  # noqa: ARG001
     """Write the figure as a picture of 200 dots an inch."""
-    out.write(_file(answer, "png", dpi=DPI, metadata={"Software": None}))
+    out.write(_file(answer, _picture(answer), "png", dpi=DPI, metadata={"Software": None}))
 
 
 def pdf(answer: Answer, out: BinaryIO, look: Look) -> None:  # noqa: ARG001
     """Write the figure as a page of its own size."""
     nothing = dict.fromkeys(("Creator", "Producer", "CreationDate"))
-    out.write(_file(answer, "pdf", metadata=nothing))
+    out.write(_file(answer, _picture(answer), "pdf", metadata=nothing))
 
 
-def _file(answer: Answer, kind: str, **more: object) -> bytes:
-    """The bytes of a figure."""
+def _picture(answer: Answer) -> Picture:
     if answer.view.picture is None:
         raise UsageError(f"{answer.command} has no picture", hint="explain has one")
-    picture = answer.view.picture()
+    return answer.view.picture()
+
+
+def _file(answer: Answer, picture: Picture, kind: str, **more: object) -> bytes:
+    """The bytes of a figure."""
     with _undisturbed(), _matplotlib().rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _settle()

@@ -81,7 +81,7 @@ class Key:
     @property
     def height(self) -> float:
         """Points from its top to its end."""
-        return sum(self.heights)
+        return sum(self.heights) + 3 if self.heights else 0.0
 
     def draw(self, sheet: Sheet, left: float, top: float) -> None:
         """Draw it from there on."""

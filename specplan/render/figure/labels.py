@@ -47,7 +47,7 @@ class Places:
             if not met:
                 break
         assert best is not None  # noqa: S101 - there is always a box to try
-        self.taken.append(best)
+        self.taken.append(Box(best.left - 2, best.top - 2, best.width + 4, best.height + 4))
         return best
 
 

@@ -36,7 +36,7 @@ def up_of(panels: Sequence[Plot]) -> Axis:
     values = [y for panel in panels for _, y in _points(panel)]
     values += [rule.at for panel in panels for rule in panel.rules if rule.axis == "y"]
     least = min(map(height_of, panels))
-    return axis_of(values, panels[0].y_scale, max(int(least / 32), 2))
+    return axis_of(values, panels[0].y_scale, max(int(least / 28), 3))
 
 
 def height_of(panel: Plot) -> float:
@@ -217,6 +217,9 @@ def _own(box: Box, point: Point, others: Sequence[Point]) -> bool:
 
 def _leader(sheet: Sheet, point: Point, box: Box) -> None:
     """A thin line from a mark to a name that had to stand farther off."""
-    if box.distance(point) > 10:
-        x, y = box.nearest(point)
-        sheet.stroke((point[0], x), (point[1], y), color=SOFT, linewidth=0.6)
+    far = box.distance(point)
+    if far > 10:
+        (x0, y0), (x1, y1) = point, box.nearest(point)
+        start = 5 / far  # at the mark's edge
+        xs, ys = (x0 + start * (x1 - x0), x1), (y0 + start * (y1 - y0), y1)
+        sheet.stroke(xs, ys, color=SOFT, linewidth=0.6)
