@@ -13,7 +13,7 @@ import pytest
 
 from specplan import files
 from specplan.errors import OutputError
-from specplan.files import writing
+from specplan.files import writing, writing_bytes
 
 OLD = "old\n"
 
@@ -49,6 +49,28 @@ def test_a_new_file_is_utf8_with_plain_newlines_and_the_mode_of_the_umask(tmp_pa
     assert path.read_bytes() == "µ\nx\n".encode()
     assert mode(path) == 0o666 & ~umask
     assert names(tmp_path) == ["new.txt"]
+
+
+def test_bytes_are_written_as_they_are_in_the_same_way(old, umask):
+    old.chmod(0o640 | umask)
+    before = mode(old)
+    data = bytes(range(256))
+    with writing_bytes(old) as out:
+        out.write(data)
+        out.flush()
+        assert old.read_text() == OLD
+    assert old.read_bytes() == data
+    assert mode(old) == before
+    with pytest.raises(ValueError, match="half"), writing_bytes(old) as out:
+        out.write(b"half")
+        raise ValueError("half")
+    assert old.read_bytes() == data
+    assert names(old.parent) == ["answer.csv"]
+
+
+def test_bytes_that_cannot_be_written_are_said_in_one_line(tmp_path):
+    with pytest.raises(OutputError, match="^cannot write "), writing_bytes(tmp_path / "no" / "x"):
+        pass
 
 
 def test_nothing_is_seen_before_the_end(old):

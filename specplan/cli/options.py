@@ -206,7 +206,7 @@ class Out:
             "-f",
             "--format",
             metavar="FORMAT",
-            help="auto, table, plain, markdown, json, csv; for explain, capacity, simulate chart; "
+            help="auto, table, plain, markdown, json, csv; of a picture chart, svg, png, pdf; "
             "for check github, junit, sarif.",
             parser=format_name,
             autocompletion=complete.attribute("specplan.render", "FORMATS", "auto"),

@@ -1,6 +1,7 @@
 """The colours of pictures: told apart by people who see colours in any way, on white and on dark.
 
-Series after Okabe and Ito (2008), darkened where they would not stand out 3:1 from white paper;
+Series after Okabe and Ito (2008), darkened where they would not stand out 3:1 from white paper and
+moved apart where somebody who lacks a kind of cone would take one for another;
 colour never says anything alone, lines differ in stroke and sign too.
 """
 
@@ -9,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-SERIES = ("#0072b2", "#c84e00", "#007f5c", "#a4398e", "#595959", "#7a5c00")
+SERIES = ("#0072b2", "#e06c00", "#008a63", "#a03090", "#595959", "#7a5c00")
 SERIES_ON_DARK = ("#56b4e9", "#e69f00", "#2fbf95", "#dd8fbf", "#bdbdbd", "#f0e442")
 LOSS, MIDDLE, GAIN = "#d55e00", "#f4f1ec", "#0072b2"  # below, at and above the middle of a map
 INK, PAPER = "#14171c", "#ffffff"
+BLACK = "#000000"  # upon colours: nothing lighter is readable, 4.5:1, where white is not either
 SOFT, GRID, NOTHING = "#545a63", "#e4e2de", "#dcdad6"  # read second; lines behind; no value
 
 
@@ -33,8 +35,8 @@ def cell_colour(value: float, values: Iterable[float | None], middle: float | No
 
 
 def ink_on(colour: str) -> str:
-    """Dark or white, whichever reads better on a colour."""
-    return INK if contrast(colour, INK) >= contrast(colour, PAPER) else PAPER
+    """Black or white, whichever reads better on a colour."""
+    return BLACK if contrast(colour, BLACK) >= contrast(colour, PAPER) else PAPER
 
 
 def contrast(one: str, other: str) -> float:

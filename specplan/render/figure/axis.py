@@ -41,7 +41,7 @@ def axis_of(values: Sequence[float], scale: Scale, most: int, *, sampled: bool =
         low = min(low, 0.0)
         high += ROOM * (high - low) if high > low else 1.0
         low -= ROOM * (high - low) if low < 0 else 0.0
-    if 1 < len(few) <= min(FEW, most + 1) and _apart(few, low, high, scale):
+    if 2 < len(few) <= min(FEW, most + 1) and _apart(few, low, high, scale):
         places = few
     else:
         whole = bool(usable) and all(float(v).is_integer() for v in usable)

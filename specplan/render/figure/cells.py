@@ -109,6 +109,7 @@ class Drawing:
                         facecolor=colour,
                         edgecolor=PAPER,
                         linewidth=0.6,
+                        clip_on=False,
                         gid=f"{self.name}-cell-{row}-{column}",
                     )
                 )

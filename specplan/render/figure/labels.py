@@ -37,18 +37,22 @@ class Places:
         if box.meets(self.area):
             self.taken.append(box)
 
-    def put(self, boxes: Iterable[Box]) -> Box:
-        """The first of the boxes that is clear, or the clearest; it is taken from then on."""
-        best, least = None, math.inf
-        for box in boxes:
-            met = sum(box.meets(one) for one in self.taken) + (not self.area.holds(box)) * 100
-            if met < least:
-                best, least = box, met
-            if not met:
-                break
-        assert best is not None  # noqa: S101 - there is always a box to try
-        self.taken.append(Box(best.left - 2, best.top - 2, best.width + 4, best.height + 4))
-        return best
+    def put(self, *choices: Iterable[Box]) -> Box:
+        """The first box that is clear, of the first choices first, or the clearest of the last;
+        it is taken from then on.
+        """
+        tried = [(self._met(box), box) for boxes in choices[:-1] for box in boxes]
+        found = next((box for met, box in tried if not met), None)
+        if found is None:
+            last = [(self._met(box), box) for box in choices[-1]]
+            found = min(last, key=lambda pair: pair[0])[1]
+        self.taken.append(Box(found.left - 2, found.top - 1, found.width + 4, found.height + 2))
+        return found
+
+    def _met(self, box: Box) -> int:
+        """How much of what is taken a box would lie on; to leave the area is worst."""
+        inside = self.area.holds(box)
+        return sum(box.meets(one) for one in self.taken) + (0 if inside else 100)
 
 
 def around(place: Point, width: float, height: float) -> Iterator[Box]:

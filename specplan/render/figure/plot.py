@@ -92,16 +92,11 @@ class Drawing:
 
     def _bands(self, axes: Axes) -> None:
         for number, band in enumerate(self.panel.bands):
-            xs, low, high = zip(*band.points, strict=True)
-            axes.fill_between(
-                xs,
-                low,
-                high,
-                color=self.strokes.of_band(band, self.panel).colour,
-                alpha=0.18,
-                linewidth=0,
-                gid=f"{self.name}-band-{number}",
-            )
+            there = [(x, low) for x, low, _ in band.points]
+            back = [(x, high) for x, _, high in reversed(band.points)]
+            points = [point for point in (*there, *back) if _drawable(point, self.panel)]
+            colour = self.strokes.of_band(band, self.panel).colour
+            _filled(axes, points, colour, 0.18, f"{self.name}-band-{number}")
 
     def _curves(self, axes: Axes, places: Places, to: _Points) -> None:
         for number, curve in enumerate(self.panel.curves):
@@ -114,9 +109,9 @@ class Drawing:
                 every = max(len(points) // 8, 1)
                 look["markevery"] = (number * every // max(len(self.panel.curves), 1), every)
             if curve.fill:
-                axes.fill_between(
-                    xs, ys, axes.get_ylim()[0], color=str(look["color"]), alpha=0.2, linewidth=0
-                )
+                foot = axes.get_ylim()[0]
+                under = [(xs[0], foot), *points, (xs[-1], foot)]
+                _filled(axes, under, str(look["color"]), 0.2, f"{self.name}-fill-{number}")
             axes.plot(xs, ys, gid=f"{self.name}-curve-{number}", zorder=3, clip_on=False, **look)
             seen = [to.sheet_point(x, y) for x, y in points]
             if curve.style == "points":
@@ -151,8 +146,9 @@ class Drawing:
             point = to.sheet_point(mark.x, mark.y)
             others = [to.sheet_point(one.x, one.y) for one in self.panel.marks if one is not mark]
             boxes = list(around(point, wide + 2, len(lines) * SMALL * LINE))
-            box = places.put([b for b in boxes if _own(b, point, others)] or boxes)
-            _leader(sheet, point, box)
+            box = places.put([b for b in boxes if _own(b, point, others)], boxes)
+            if box.distance(point) > 10 or not _own(box, point, others):
+                _leader(sheet, point, box)
             sheet.lines(box.left + 1, box.top - 0.5, lines, SMALL)
 
     def _rule(
@@ -210,6 +206,13 @@ def _drawable(point: Point, panel: Plot) -> bool:
     return math.isfinite(x) and math.isfinite(y) and not log
 
 
+def _filled(axes: Axes, points: Sequence[Point], colour: str, alpha: float, name: str) -> None:
+    """An area inside a line."""
+    if points:
+        xs, ys = zip(*points, strict=True)
+        axes.fill(xs, ys, facecolor=colour, alpha=alpha, linewidth=0, zorder=1.5, gid=name)
+
+
 def _own(box: Box, point: Point, others: Sequence[Point]) -> bool:
     """Whether a name in the box would stand nearest to its own mark."""
     return all(box.distance(point) * 1.5 <= box.distance(other) for other in others)
@@ -217,9 +220,7 @@ def _own(box: Box, point: Point, others: Sequence[Point]) -> bool:
 
 def _leader(sheet: Sheet, point: Point, box: Box) -> None:
     """A thin line from a mark to a name that had to stand farther off."""
-    far = box.distance(point)
-    if far > 10:
-        (x0, y0), (x1, y1) = point, box.nearest(point)
-        start = 5 / far  # at the mark's edge
-        xs, ys = (x0 + start * (x1 - x0), x1), (y0 + start * (y1 - y0), y1)
-        sheet.stroke(xs, ys, color=SOFT, linewidth=0.6)
+    (x0, y0), (x1, y1) = point, box.nearest(point)
+    start = min(5 / max(math.dist(point, (x1, y1)), 1e-9), 1.0)  # at the mark's edge
+    xs, ys = (x0 + start * (x1 - x0), x1), (y0 + start * (y1 - y0), y1)
+    sheet.stroke(xs, ys, color=SOFT, linewidth=0.6)

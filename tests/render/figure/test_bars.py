@@ -1,0 +1,82 @@
+"""Bars: lengths, texts, rules."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from specplan.domain.picture import Bar, Bars, Piece, Rule
+from specplan.render.figure.spread import spread
+
+PLAIN = Bar("plain steps", (Piece("verify", 16.0, "16 ms"),), "16 ms in all")
+ROUND = Bar(
+    "round",
+    (Piece("draft", 4.0, "4 ms"), Piece("verify", 6.0, "6 ms"), Piece("host", 0.1, "0.1 ms")),
+    "10.1 ms in all",
+)
+
+
+def bars(*found, **more):
+    return Bars(label="ms", bars=found or (PLAIN, ROUND), **more)
+
+
+def test_lengths_are_in_the_ratio_of_the_sizes_and_pieces_stand_end_to_end(figure):
+    drawn = figure(bars())
+    boxes = {name: drawn.box(name) for name in drawn.named("panel-0-piece")}
+    assert len(boxes) == 4
+    widths = [right - left for left, _, right, _ in boxes.values()]
+    assert [w / widths[0] for w in widths] == pytest.approx([1, 4 / 16, 6 / 16, 0.1 / 16], rel=1e-3)
+    assert boxes["panel-0-piece-1-0"][2] == pytest.approx(boxes["panel-0-piece-1-1"][0])
+    assert boxes["panel-0-piece-0-0"][0] == boxes["panel-0-piece-1-0"][0]
+    assert boxes["panel-0-piece-0-0"][3] < boxes["panel-0-piece-1-0"][1]  # the first at the top
+
+
+def test_every_text_is_there_and_what_does_not_fit_stands_below(figure):
+    drawn = figure(bars())
+    texts = {"plain steps", "round", "16 ms", "4 ms", "6 ms", "0.1 ms", "16 ms in all", "ms"}
+    assert texts <= set(drawn.texts)
+    bottom = drawn.box("panel-0-piece-1-2")[3]
+    assert drawn.place("0.1 ms")[1] > bottom > drawn.place("4 ms")[1]
+
+
+def test_a_name_has_one_colour_and_pieces_differ_in_hatch_too(figure):
+    drawn = figure(bars())
+    fill = {
+        name: drawn.parts[name].find("{*}path").get("style")
+        for name in drawn.named("panel-0-piece")
+    }
+    assert fill["panel-0-piece-0-0"] == fill["panel-0-piece-1-1"]
+    assert len(set(fill.values())) == 3
+    assert drawn.texts.count("verify") == 1
+
+
+def test_a_rule_stands_at_its_value(figure):
+    drawn = figure(bars(rules=(Rule("memory of the GPU", "x", 16.0),)))
+    (x0, _), (x1, _) = drawn.points("panel-0-rule-0")
+    assert x0 == x1 == pytest.approx(drawn.box("panel-0-piece-0-0")[2], abs=0.01)
+    assert "memory of the GPU" in drawn.texts
+
+
+def test_totals_end_inside_the_sheet(figure):
+    long = "16 ms, which is more than all that anybody has ever waited for one token"
+    drawn = figure(bars(Bar("n" * 80, PLAIN.pieces, long)))
+    words = [text for text in drawn.texts if text and text in long and len(text) > 5]
+    assert " ".join(words) == long
+    assert max(drawn.place(text)[0] for text in words) < drawn.size[0] - 60
+
+
+def test_a_bar_of_nothing_is_a_bar(figure):
+    drawn = figure(bars(Bar("none", (Piece("p", 0.0, "0"),), "0 ms")))
+    assert not drawn.named("panel-0-piece")
+    assert {"none", "0 ms"} <= set(drawn.texts)
+
+
+def test_words_are_moved_apart_and_stay_inside():
+    places = spread([(10.0, 20.0), (11.0, 20.0), (12.0, 20.0), (95.0, 20.0)], 0.0, 100.0)
+    assert places == sorted(places)
+    gaps = [b - a for a, b in pairwise(places)]
+    assert min(gaps) >= 20 - 0.1
+    assert places[0] >= 10 - 0.1
+    assert places[-1] <= 90 + 0.1
+    assert spread([(10.0, 5.0), (50.0, 5.0)], 0.0, 100.0) == [10.0, 50.0]
