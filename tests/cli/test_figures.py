@@ -12,7 +12,7 @@ from typed import answered, environment, finished, one_line, terminal
 
 from specplan.render import figure
 
-EXPLAIN = ["explain", "-t", "llama-3-8b", "-d", "llama-3.2-1b", "-g", "h100", "-b", "16", "-a", "0.8", "-k", "4", "-q"]
+EXPLAIN = ("explain", *"-t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -a 0.8 -k 4 -q".split())
 MAGIC = {"svg": b"<svg ", "png": b"\x89PNG", "pdf": b"%PDF"}
 
 
@@ -32,9 +32,9 @@ def test_texts_of_the_command_line_are_texts_of_the_figure(capsys):
 
 def test_a_pipe_gets_the_bytes_of_the_file(tmp_path):
     command = [sys.executable, "-m", "specplan", *EXPLAIN]
-    options = {"cwd": tmp_path, "env": environment(tmp_path), "check": True}
-    piped = subprocess.run([*command, "-f", "png"], capture_output=True, **options)
-    subprocess.run([*command, "-o", "x.png"], **options)
+    options = {"cwd": tmp_path, "env": environment(tmp_path)}
+    piped = subprocess.run([*command, "-f", "png"], check=True, capture_output=True, **options)
+    subprocess.run([*command, "-o", "x.png"], check=True, **options)
     assert piped.stderr == b""
     assert piped.stdout == (tmp_path / "x.png").read_bytes()
     assert piped.stdout.startswith(MAGIC["png"])
