@@ -12,7 +12,8 @@ from typed import answered, environment, finished, one_line, terminal
 
 from specplan.render import figure
 
-EXPLAIN = ("explain", *"-t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -a 0.8 -k 4 -q".split())
+PAIR = ("-t", "llama-3-8b", "-d", "llama-3.2-1b", "-g", "h100")
+EXPLAIN = ("explain", *PAIR, "-b", "16", "-a", "0.8", "-k", "4", "-q")
 MAGIC = {"svg": b"<svg ", "png": b"\x89PNG", "pdf": b"%PDF"}
 
 
