@@ -115,7 +115,7 @@ class Drawing:
         scale, middle = box.width / self.across.high, box.top + top + THICK / 2
         outside = []
         for place, (start, piece) in enumerate(_placed(bar)):
-            look = piece_look(self.strokes.of(piece.name))
+            look = piece_look(self.strokes.of_piece(piece.name))
             gid = f"{self.name}-piece-{number}-{place}"
             axes.add_patch(Rectangle((start, top), piece.size, THICK, gid=gid, **look))
             at = box.left + (start + piece.size / 2) * scale
@@ -132,7 +132,7 @@ class Drawing:
 
     def _inside(self, sheet: Sheet, at: float, middle: float, piece: Piece) -> None:
         """A piece's text on its colour, the hatch kept away from it."""
-        stroke = self.strokes.of(piece.name)
+        stroke = self.strokes.of_piece(piece.name)
         if stroke.hatch:
             wide = self.letters.width(piece.text, TICK) + 4
             under = Box(at - wide / 2, middle - 5.5, wide, 11)

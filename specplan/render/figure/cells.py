@@ -18,6 +18,7 @@ from specplan.render.palette import INK, NOTHING, PAPER, SOFT, cell_colour, ink_
 
 TICK = 7.5
 LEAST, MOST = 18.0, 96.0  # points of a cell's width, its height is LEAST at least
+DEEPEST = 3  # lines of a column's name; a longer one stands upright
 NAMES = 150.0  # points for the longest name of a row or column
 
 
@@ -57,12 +58,18 @@ class Drawing:
         return min((self.wide - self._left) / count, max(MOST, self.wanted))
 
     @cached_property
+    def _level(self) -> list[list[str]]:
+        return [self.letters.lines(name, TICK, self._cell - 2) for name in self.panel.x]
+
+    @cached_property
     def _turned(self) -> bool:
         """Whether names of columns stand upright, for want of room."""
-        return any(self.letters.width(name, TICK) > self._cell - 2 for name in self.panel.x)
+        return max(map(len, self._level), default=1) > DEEPEST
 
     @cached_property
     def _columns(self) -> list[list[str]]:
+        if not self._turned:
+            return self._level
         return [self.letters.lines(name, TICK, NAMES) for name in self.panel.x]
 
     @cached_property
@@ -75,7 +82,7 @@ class Drawing:
     def _foot(self) -> float:
         """Room for the names of columns."""
         if not self._turned:
-            return TICK * LINE
+            return max(map(len, self._columns), default=1) * TICK * LINE
         return max(self.letters.width(n, TICK) for lines in self._columns for n in lines) + 2
 
     def room(self, width: float) -> Room:
@@ -126,7 +133,7 @@ class Drawing:
         for column, lines in enumerate(self._columns):
             x = box.left + (column + 0.5) * wide
             if not self._turned:
-                sheet.text(x, box.bottom + 4 + TICK, lines[0], TICK, side="center")
+                sheet.lines(x, box.bottom + 4, lines, TICK, side="center")
                 continue
             start = x - len(lines) * TICK * LINE / 2 + TICK
             for n, line in enumerate(lines):

@@ -33,9 +33,11 @@ def entries(panel: Panel, strokes: Strokes) -> tuple[Entry, ...]:
 
 
 def entry_of(curve: Curve, panel: Plot, strokes: Strokes) -> Entry:
-    """How a curve looks; lines have signs where one must be told from another."""
+    """How a curve looks; lines have signs where one must be told from another, and none that would
+    be taken for what was measured.
+    """
     look: Literal["line", "points"] = "points" if curve.style == "points" else "line"
-    marked = len(panel.curves) > 1
+    marked = sum(one.style != "points" for one in panel.curves) > 1
     return Entry(curve.name, look, strokes.of_curve(curve), curve.style == "dashed", marked)
 
 
@@ -51,7 +53,7 @@ def _entries(panel: Panel, strokes: Strokes) -> Iterator[Entry]:
         for bar in panel.bars:
             for piece in bar.pieces:
                 if piece.name:
-                    yield Entry(piece.name, "piece", strokes.of(piece.name))
+                    yield Entry(piece.name, "piece", strokes.of_piece(piece.name))
 
 
 @dataclass(frozen=True, slots=True)

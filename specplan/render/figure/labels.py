@@ -12,6 +12,7 @@ from specplan.render.figure.sheet import Box
 STEP = 4.0  # points between the places of a line that words keep clear of
 RINGS = (7.0, 13.0, 22.0, 34.0, 50.0, 70.0, 95.0)  # points from a mark to its name
 TURNS = 16
+APART = 5.0  # points from a line to marks that it does not lead to
 
 Point = tuple[float, float]
 
@@ -22,6 +23,7 @@ class Places:
 
     area: Box
     taken: list[Box] = field(default_factory=list)
+    words: list[Box] = field(default_factory=list)
 
     def line(self, points: Sequence[Point], wide: float = 2.0) -> None:
         """Keeps a line clear."""
@@ -41,13 +43,26 @@ class Places:
         """The first box that is clear, of the first choices first, or the clearest of the last;
         it is taken from then on.
         """
-        tried = [(self._met(box), box) for boxes in choices[:-1] for box in boxes]
-        found = next((box for met, box in tried if not met), None)
+        tried = (box for boxes in choices[:-1] for box in boxes)
+        found = next((box for box in tried if not self._met(box)), None)
         if found is None:
             last = [(self._met(box), box) for box in choices[-1]]
             found = min(last, key=lambda pair: pair[0])[1]
-        self.taken.append(Box(found.left - 2, found.top - 1, found.width + 4, found.height + 2))
+        kept = Box(found.left - 2, found.top - 1, found.width + 4, found.height + 2)
+        self.taken.append(kept)
+        self.words.append(kept)
         return found
+
+    def reaches(self, start: Point, end: Point, others: Sequence[Point]) -> bool:
+        """Whether a line would run clear of words and of other points."""
+        steps = max(int(math.dist(start, end) / STEP), 1)
+        for n in range(steps + 1):
+            share = n / steps
+            x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
+            near = any(math.dist((x, y), other) < APART for other in others)
+            if near or any(word.distance((x, y)) == 0 for word in self.words):
+                return False
+        return True
 
     def _met(self, box: Box) -> int:
         """How much of what is taken a box would lie on; to leave the area is worst."""

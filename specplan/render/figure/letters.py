@@ -13,6 +13,7 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from specplan.render.cells import shown
 
 FINE = 10  # times finer than points: hinting would round widths to whole ones
+JOINTS = "-/_,:"  # after which a word may be broken
 LINE = 1.28  # from line to line, of the size
 
 
@@ -58,14 +59,17 @@ class Letters:
 
 
 def _fitting(word: str, room: float, *, bold: bool) -> int:
-    """Characters of a word that fit, at least one."""
+    """Characters of a word that fit, at least one; up to a sign that words are made with, if that
+    is not far.
+    """
     low, high = 1, len(word)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (
             (middle, high) if _width(word[:middle], bold=bold) <= room else (low, middle - 1)
         )
-    return low
+    good = max(word.rfind(sign, 0, low) for sign in JOINTS) + 1
+    return good if good > low / 2 else low
 
 
 @lru_cache(maxsize=8192)

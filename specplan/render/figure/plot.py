@@ -146,7 +146,9 @@ class Drawing:
             point = to.sheet_point(mark.x, mark.y)
             others = [to.sheet_point(one.x, one.y) for one in self.panel.marks if one is not mark]
             boxes = list(around(point, wide + 2, len(lines) * SMALL * LINE))
-            box = places.put([b for b in boxes if _own(b, point, others)], boxes)
+            own = [box for box in boxes if _own(box, point, others)]
+            led = [box for box in boxes if places.reaches(point, box.nearest(point), others)]
+            box = places.put([box for box in own if box in led], led, boxes)
             if box.distance(point) > 10 or not _own(box, point, others):
                 _leader(sheet, point, box)
             sheet.lines(box.left + 1, box.top - 0.5, lines, SMALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from specplan.domain.picture import Band, Bars, Curve, Picture, Plot
@@ -50,7 +50,9 @@ class Stroke:
 
 
 class Strokes:
-    """Strokes by name, alike in all panels; a curve without a name looks like that of its sign."""
+    """Strokes by name, alike in all panels: of what stands in plots, and of pieces of bars. A curve
+    without a name looks like that of its sign.
+    """
 
     def __init__(self, picture: Picture) -> None:
         self._signs = {
@@ -60,21 +62,27 @@ class Strokes:
             for curve in panel.curves
             if curve.sign and curve.name
         }
-        names = dict.fromkeys(self._names(picture))
-        self._places = {name: Stroke(place) for place, name in enumerate(names)}
+        self._lines = _numbered(self._names(picture))
+        self._pieces = _numbered(
+            piece.name
+            for panel in picture.panels
+            if isinstance(panel, Bars)
+            for bar in panel.bars
+            for piece in bar.pieces
+        )
 
-    def of(self, name: str) -> Stroke:
-        """That of a name."""
-        return self._places[name]
+    def of_piece(self, name: str) -> Stroke:
+        """That of pieces of a name."""
+        return self._pieces[name]
 
     def of_curve(self, curve: Curve) -> Stroke:
         """That of a curve."""
-        return self._places[self._name(curve)]
+        return self._lines[self._name(curve)]
 
     def of_band(self, band: Band, panel: Plot) -> Stroke:
         """That of the line that runs inside a band, or its own."""
         inside = (curve for curve in panel.curves if _within(curve, band))
-        return next(map(self.of_curve, inside), None) or self._places[band.name]
+        return next(map(self.of_curve, inside), None) or self._lines[band.name]
 
     def _name(self, curve: Curve) -> str:
         return curve.name or self._signs.get(curve.sign, curve.sign)
@@ -84,8 +92,10 @@ class Strokes:
             if isinstance(panel, Plot):
                 yield from map(self._name, panel.curves)
                 yield from (band.name for band in panel.bands)
-            elif isinstance(panel, Bars):
-                yield from (piece.name for bar in panel.bars for piece in bar.pieces)
+
+
+def _numbered(names: Iterable[str]) -> dict[str, Stroke]:
+    return {name: Stroke(place) for place, name in enumerate(dict.fromkeys(names))}
 
 
 def _within(curve: Curve, band: Band) -> bool:

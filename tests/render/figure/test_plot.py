@@ -95,6 +95,7 @@ def test_measured_points_have_no_line(figure):
     lines = drawn.parts["panel-0-curve-1"].findall("{*}path")
     assert not lines
     assert "stroke-dasharray" in drawn.parts["panel-0-curve-0"].find("{*}path").get("style")
+    assert not drawn.signs("panel-0-curve-0")
 
 
 def test_marks_lie_on_their_curve_and_their_names_beside_them(figure):
