@@ -29,6 +29,7 @@ class Drawing:
     panel: Cells
     letters: Letters
     wide: float
+    known: tuple[float, ...]  # values that its colours reach over
     name: str
 
     @cached_property
@@ -145,8 +146,7 @@ class Drawing:
         sheet.lines(at, box.bottom + 4 + self._foot + 3, lines, SMALL, colour=SOFT, side=side)
 
     def _colour(self, value: float | None) -> str:
-        known = [one for row in self.panel.values for one in row]
-        return NOTHING if value is None else cell_colour(value, known, self.panel.middle)
+        return NOTHING if value is None else cell_colour(value, self.known, self.panel.middle)
 
     def _contour(self, axes: Axes) -> None:
         """The border between what lies below the middle and the rest, dark on a light seam."""

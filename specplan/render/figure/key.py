@@ -12,7 +12,8 @@ from specplan.render.figure.sheet import SMALL, Box, Sheet
 from specplan.render.figure.strokes import Stroke, Strokes
 from specplan.render.palette import PAPER
 
-SAMPLE, GAP = 24.0, 14.0  # points: of a sample, between entries
+SAMPLES = {"line": 24.0, "points": 8.0, "band": 18.0, "piece": 18.0}  # points of a sample
+BESIDE, GAP = 5.0, 15.0  # points from it to the name, and between entries
 ROW = SMALL * 1.6
 
 
@@ -69,8 +70,9 @@ class Key:
         rows: list[list[tuple[float, Entry, tuple[str, ...]]]] = []
         x = width
         for entry in found:
-            lines = tuple(letters.lines(entry.name, SMALL, width - SAMPLE - 5))
-            wide = SAMPLE + 5 + max(letters.width(line, SMALL) for line in lines)
+            start = SAMPLES[entry.look] + BESIDE
+            lines = tuple(letters.lines(entry.name, SMALL, width - start))
+            wide = start + max(letters.width(line, SMALL) for line in lines)
             if not rows or x + wide > width:
                 rows.append([])
                 x = 0.0
@@ -91,20 +93,20 @@ class Key:
             for x, entry, lines in row:
                 _sample(sheet, entry, left + x, top + ROW / 2)
                 start = top + (ROW - SMALL * 1.25) / 2
-                sheet.lines(left + x + SAMPLE + 5, start, lines, SMALL)
+                sheet.lines(left + x + SAMPLES[entry.look] + BESIDE, start, lines, SMALL)
             top += height
 
 
 def _sample(sheet: Sheet, entry: Entry, left: float, middle: float) -> None:
-    stroke = entry.stroke
+    stroke, wide = entry.stroke, SAMPLES[entry.look]
     if entry.look in {"band", "piece"}:
-        box = Box(left + 3, middle - 4, SAMPLE - 6, 8)
+        box = Box(left, middle - 4, wide, 8)
         if entry.look == "band":
             sheet.patch(box, facecolor=stroke.colour, alpha=0.18, edgecolor="none")
         else:
             sheet.patch(box, **piece_look(stroke))
         return
-    across = (left, left + SAMPLE / 2, left + SAMPLE)
+    across = (left, left + wide / 2, left + wide)
     sheet.stroke(across, (middle,) * 3, markevery=[1], **line_look(entry))
 
 

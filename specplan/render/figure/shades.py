@@ -23,6 +23,7 @@ class Shades:
     panel: Cells
     letters: Letters
     width: float
+    known: tuple[float, ...]
 
     @property
     def _label(self) -> list[str]:
@@ -36,7 +37,7 @@ class Shades:
     def draw(self, sheet: Sheet, left: float, top: float) -> None:
         """Draw it from there on."""
         top = sheet.lines(left, top, self._label, SMALL) + 2
-        known = [one for row in self.panel.values for one in row if one is not None]
+        known = self.known
         if not known:
             return
         low, high, middle = min(known), max(known), self.panel.middle
