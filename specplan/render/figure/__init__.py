@@ -64,8 +64,7 @@ def _picture(answer: Answer) -> Picture:
 
 def _file(answer: Answer, picture: Picture, kind: str, **more: object) -> bytes:
     """The bytes of a figure."""
-    with _undisturbed(), _matplotlib().rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with _undisturbed(), _matplotlib().rc_context():
         _settle()
         figure = import_module("specplan.render.figure.page").drawn(answer, picture, kind)
         held = io.BytesIO()
@@ -96,13 +95,15 @@ def _settle() -> None:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Without what matplotlib says of its folders, and without a backend for windows."""
+    """Without what matplotlib says of its folders and fonts, and without a backend for windows."""
     backend = os.environ.pop("MPLBACKEND", None)
     before = {name: logging.getLogger(name).level for name in LOUD}
     try:
         for name in LOUD:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)

@@ -156,6 +156,9 @@ class Drawing:
         y = box.top + top + THICK
         for (at, text), x in zip(found, spread(wanted, box.left, box.right), strict=True):
             sheet.stroke((at, x), (y + 0.5, y + 3.5), color=SOFT, linewidth=0.6)
+            wide = self.letters.width(text, TICK)
+            under = Box(x - wide / 2 - 1, y + 3.5, wide + 2, TICK * 1.1)
+            sheet.patch(under, facecolor=PAPER, edgecolor="none", zorder=1.5)
             sheet.text(x, y + 3.5 + TICK * 0.9, text, TICK, side="center")
 
     def _draw_rules(self, sheet: Sheet, axes: Axes, box: Box) -> None:
