@@ -23,7 +23,7 @@ def cell_colour(value: float, values: Iterable[float | None], middle: float | No
     the farther one of them does, on a logarithmic scale where all lie above zero.
     """
     known = [one for one in values if one is not None]
-    logarithmic = middle is not None and min(known) > 0
+    logarithmic = middle is not None and min(*known, middle) > 0
     along = math.log if logarithmic else float
     if middle is None:
         low, high = along(min(known)), along(max(known))

@@ -31,9 +31,8 @@ def axis_of(values: Sequence[float], scale: Scale, most: int, *, sampled: bool =
     """An axis that holds all `values`, with about `most` numbers; values that were `sampled` get
     theirs where they are few.
     """
-    usable = [v for v in values if math.isfinite(v) and (v > 0 or scale == "linear")]
-    low, high = (min(usable), max(usable)) if usable else (1.0, 1.0)
-    few = sorted(set(usable)) if sampled else []
+    low, high = (min(values), max(values)) if values else (1.0, 1.0)
+    few = sorted(set(values)) if sampled else []
     if scale == "log":
         room = max((high / low) ** ROOM, 1.06)
         low, high = low / room, high * room
@@ -44,7 +43,7 @@ def axis_of(values: Sequence[float], scale: Scale, most: int, *, sampled: bool =
     if 2 < len(few) <= min(FEW, most + 1) and _apart(few, low, high, scale):
         places = few
     else:
-        whole = bool(usable) and all(float(v).is_integer() for v in usable)
+        whole = bool(values) and all(float(v).is_integer() for v in values)
         places = _places(low, high, scale, most, whole=sampled and whole)
     return Axis(scale, low, high, tuple(zip(places, numbers(places), strict=True)))
 

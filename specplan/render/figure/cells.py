@@ -100,9 +100,11 @@ class Drawing:
     def draw(self, sheet: Sheet, box: Box) -> None:
         """Draw it with its area in the box."""
         axes = sheet.axes(box, self.name)
-        axes.set_xlim(0, len(self.panel.x))
-        axes.set_ylim(len(self.panel.y), 0)
+        axes.set_xlim(0, max(len(self.panel.x), 1))
+        axes.set_ylim(max(len(self.panel.y), 1), 0)
         axes.set_axis_off()
+        if not (self.panel.x and self.panel.y):
+            return
         high, wide = box.height / len(self.panel.y), box.width / len(self.panel.x)
         for row, (values, texts) in enumerate(
             zip(self.panel.values, self.panel.texts, strict=True)

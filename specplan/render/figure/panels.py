@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
 from specplan.render.figure import bars, cells, plot
+from specplan.render.figure.drawable import drawable
 from specplan.render.figure.key import Key, entries
 from specplan.render.figure.letters import LINE, Letters
 from specplan.render.figure.room import Room
@@ -51,6 +52,7 @@ class Panels:
     """Rows of panels of one width, and how wide they are together."""
 
     def __init__(self, picture: Picture, letters: Letters) -> None:
+        picture = drawable(picture)
         self._picture, self._letters = picture, letters
         self._strokes = Strokes(picture)
         self._columns = max(min(picture.columns, len(picture.panels), MOST_COLUMNS), 1)
@@ -134,7 +136,8 @@ class Panels:
             return bars.Drawing(panel, letters, self._strokes, self._panel, name)
         shared = self._picture.shared
         plots = [one for one in self._picture.panels if isinstance(one, Plot)]
-        across = plot.across_of(plots if shared else [panel], self._panel)
+        level = [one for one in plots if one.x_scale == panel.x_scale]
+        across = plot.across_of(level if shared else [panel], self._panel)
         kind = (panel.y_label, panel.y_scale)
         same = [one for one in plots if (one.y_label, one.y_scale) == kind]
         up = plot.up_of(same if self._columns > 1 else [panel])

@@ -94,13 +94,12 @@ class Drawing:
         for number, band in enumerate(self.panel.bands):
             there = [(x, low) for x, low, _ in band.points]
             back = [(x, high) for x, _, high in reversed(band.points)]
-            points = [point for point in (*there, *back) if _drawable(point, self.panel)]
             colour = self.strokes.of_band(band, self.panel).colour
-            _filled(axes, points, colour, 0.18, f"{self.name}-band-{number}")
+            _filled(axes, [*there, *back], colour, 0.18, f"{self.name}-band-{number}")
 
     def _curves(self, axes: Axes, places: Places, to: _Points) -> None:
         for number, curve in enumerate(self.panel.curves):
-            points = [point for point in curve.points if _drawable(point, self.panel)]
+            points = curve.points
             if not points:
                 continue
             xs, ys = zip(*points, strict=True)
@@ -199,13 +198,6 @@ def _points(panel: Plot) -> Iterator[Point]:
             yield from ((x, low), (x, high))
     for mark in panel.marks:
         yield mark.x, mark.y
-
-
-def _drawable(point: Point, panel: Plot) -> bool:
-    """Whether a point is on the axes at all."""
-    x, y = point
-    log = (panel.x_scale == "log" and x <= 0) or (panel.y_scale == "log" and y <= 0)
-    return math.isfinite(x) and math.isfinite(y) and not log
 
 
 def _filled(axes: Axes, points: Sequence[Point], colour: str, alpha: float, name: str) -> None:

@@ -187,3 +187,28 @@ def test_narrow_ranges_have_axes(figure, points, scale):
     drawn = figure(linear(Curve("c", points), x_scale=scale, y_scale=scale))
     assert len(drawn.texts) >= 8
     assert not any("nan" in text or "inf" in text for text in drawn.texts)
+
+
+def test_what_no_axis_shows_is_left_out(figure):
+    """Zero and less on a logarithmic axis, and what is no number."""
+    points = ((0.0, 1.0), (1.0, -2.0), (1.0, 2.0), (2.0, math.inf), (4.0, 8.0), (math.nan, 1.0))
+    panel = Plot(
+        x_label="batch",
+        y_label="s",
+        curves=(Curve("c", points), Curve("none", ((0.0, 0.0),))),
+        bands=(Band("b", ((1.0, 0.0, 1.0), (2.0, 1.0, 2.0), (4.0, 1.0, 9.0))),),
+        marks=(Mark("m", "nowhere", 0.0, 1.0), Mark("m", "there", 1.0, 2.0)),
+        rules=(Rule("never", "y", 0.0),),
+    )
+    drawn = figure(panel)
+    assert len(drawn.points("panel-0-curve-0")) == 2
+    assert drawn.named("panel-0-mark") == ["panel-0-mark-0"]
+    assert not drawn.named("panel-0-rule")
+    assert "there" in drawn.texts
+    assert "nowhere" not in drawn.texts
+    assert not any("nan" in text or "inf" in text for text in drawn.texts)
+
+
+def test_an_empty_panel_is_a_frame(figure):
+    drawn = figure(linear(), Plot(x_label="x", y_label="y"))
+    assert {"speedup", "x", "y"} <= set(drawn.texts)
