@@ -23,7 +23,9 @@ HEAVY = {
     "specplan.rules",
     "specplan.domain",
 }
-NOT_OURS = {"scipy", "pint", "jsonschema", "hypothesis", "pytest", "importlinter", "mypy"}
+NOT_OURS = {
+    *("scipy", "pint", "jsonschema", "hypothesis", "pytest", "importlinter", "mypy", "matplotlib"),
+}
 
 PROBE = """
 import json, sys
