@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -22,6 +21,8 @@ from specplan.render.figure.strokes import Strokes
 from specplan.render.palette import INK, PAPER, SOFT, ink_on
 
 THICK, GAP = 20.0, 10.0  # points: of a bar, between bars
+THIN, CLOSE = 13.0, 7.0  # the same of many bars
+MANY = 8
 NAMES, TOTALS, RULES = 0.34, 0.2, 0.5  # of the width, at most, for words
 UNDER = 11.0  # points below a bar for what does not fit into its pieces
 
@@ -59,14 +60,15 @@ class Drawing:
         return [self.letters.lines(rule.name, SMALL, room) for rule in self.panel.rules]
 
     @cached_property
-    def _highs(self) -> list[float]:
-        """Height of each bar with what is around it."""
-        under = [any(not self._fits(p) for p in bar.pieces) for bar in self.panel.bars]
-        words = [max(map(len, pair)) for pair in zip(self._names, self._totals, strict=True)]
-        return [
-            max(THICK + UNDER * more, lines * SMALL * LINE) + GAP
-            for more, lines in zip(under, words, strict=True)
-        ]
+    def _reach(self) -> list[tuple[float, float]]:
+        """How far each bar reaches above and below its middle with its words."""
+        half = self._thick / 2
+        found = []
+        for bar, name, total in zip(self.panel.bars, self._names, self._totals, strict=True):
+            words = max(len(name), len(total)) * SMALL * LINE / 2
+            under = 0.0 if all(map(self._fits, bar.pieces)) else UNDER
+            found.append((max(half, words), max(half + under, words)))
+        return found
 
     @cached_property
     def _left(self) -> float:
@@ -74,13 +76,17 @@ class Drawing:
 
     @cached_property
     def _right(self) -> float:
-        """Room for totals beyond the end of the axis, as far as they go beyond it."""
-        most, area = 0.0, self.wide - self._left
-        for bar, lines in zip(self.panel.bars, self._totals, strict=True):
-            share = sum(piece.size for piece in bar.pieces) / self.across.high
-            wide = max(self.letters.width(line, SMALL, bold=True) for line in lines) + 8
-            most = max(most, (wide - (1 - share) * area) / share if share > 0 else 0.0)
-        return min(most, area / 2)
+        """Room for totals, which stand in a column: no rule runs through them there."""
+        lines = [line for total in self._totals for line in total]
+        return max((self.letters.width(line, SMALL, bold=True) for line in lines), default=0.0) + 8
+
+    @property
+    def _thick(self) -> float:
+        return THICK if len(self.panel.bars) <= MANY else THIN
+
+    @property
+    def _gap(self) -> float:
+        return GAP if len(self.panel.bars) <= MANY else CLOSE
 
     def _wide(self, text: str) -> float:
         return self.letters.width(text, SMALL)
@@ -99,34 +105,41 @@ class Drawing:
         """What it takes around its area."""
         label = self.letters.lines(self.panel.label, SMALL, width)
         bottom = TICK * LINE + 6 + len(label) * SMALL * LINE
-        return Room(self._left, self._right, bottom, self._head + sum(self._highs))
+        return Room(
+            self._left,
+            self._right,
+            bottom,
+            self._head + sum(above + below + self._gap for above, below in self._reach),
+        )
 
     def draw(self, sheet: Sheet, box: Box) -> None:
         """Draw it with its area in the box."""
         axes = sheet.axes(box, self.name)
         framed(axes, self.across, Axis("linear", box.height, 0.0, ()))
         numbered(sheet, box, self.across, self.panel.label)
-        tops = list(accumulate(self._highs, initial=self._head + GAP / 2))
-        for number, (bar, top) in enumerate(zip(self.panel.bars, tops, strict=False)):
-            self._bar(sheet, axes, box, number, bar, top)
+        top = self._head + self._gap / 2
+        for number, (above, below) in enumerate(self._reach):
+            self._bar(sheet, axes, box, number, top + above - self._thick / 2)
+            top += above + below + self._gap
         self._draw_rules(sheet, axes, box)
 
-    def _bar(self, sheet: Sheet, axes: Axes, box: Box, number: int, bar: Bar, top: float) -> None:
-        scale, middle = box.width / self.across.high, box.top + top + THICK / 2
+    def _bar(self, sheet: Sheet, axes: Axes, box: Box, number: int, top: float) -> None:
+        bar = self.panel.bars[number]
+        scale, middle = box.width / self.across.high, box.top + top + self._thick / 2
         outside = []
         for place, (start, piece) in enumerate(_placed(bar)):
             look = piece_look(self.strokes.of_piece(piece.name))
             gid = f"{self.name}-piece-{number}-{place}"
-            axes.add_patch(Rectangle((start, top), piece.size, THICK, gid=gid, **look))
+            axes.add_patch(Rectangle((start, top), piece.size, self._thick, gid=gid, **look))
             at = box.left + (start + piece.size / 2) * scale
             if piece.text and self._fits(piece):
                 self._inside(sheet, at, middle, piece)
             elif piece.text:
                 outside.append((at, piece.text))
         self._outside(sheet, box, top, outside)
-        end = box.left + sum(piece.size for piece in bar.pieces) * scale
         total, name = self._totals[number], self._names[number]
-        self._backed(sheet, end + 3, middle, total)
+        first = middle - len(total) * SMALL * LINE / 2
+        sheet.lines(box.right + 8, first, total, SMALL, bold=True)
         first = middle - len(name) * SMALL * LINE / 2
         sheet.lines(box.left - 6, first, name, SMALL, side="right")
 
@@ -140,20 +153,10 @@ class Drawing:
         colour = ink_on(stroke.colour)
         sheet.text(at, middle + TICK * 0.36, piece.text, TICK, colour=colour, side="center")
 
-    def _backed(self, sheet: Sheet, left: float, middle: float, lines: list[str]) -> None:
-        """A total, on paper: a rule may run behind it."""
-        if lines == [""]:
-            return
-        wide = max(self.letters.width(line, SMALL, bold=True) for line in lines)
-        high = len(lines) * SMALL * LINE
-        under = Box(left, middle - high / 2, wide + 4, high)
-        sheet.patch(under, facecolor=PAPER, edgecolor="none", zorder=1.5)
-        sheet.lines(left + 2, middle - high / 2, lines, SMALL, bold=True)
-
     def _outside(self, sheet: Sheet, box: Box, top: float, found: list[tuple[float, str]]) -> None:
         """What did not fit, below the bar, each as near to its piece as the others allow."""
         wanted = [(at, self.letters.width(text, TICK) + 6) for at, text in found]
-        y = box.top + top + THICK
+        y = box.top + top + self._thick
         for (at, text), x in zip(found, spread(wanted, box.left, box.right), strict=True):
             sheet.stroke((at, x), (y + 0.5, y + 3.5), color=SOFT, linewidth=0.6)
             wide = self.letters.width(text, TICK)
@@ -163,7 +166,8 @@ class Drawing:
 
     def _draw_rules(self, sheet: Sheet, axes: Axes, box: Box) -> None:
         top = 0.0
-        for number, (rule, lines) in enumerate(zip(self.panel.rules, self._rules, strict=True)):
+        for number, beside in self._ordered(box):
+            rule, lines = self.panel.rules[number], self._rules[number]
             x = box.left + rule.at / self.across.high * box.width
             axes.axvline(
                 rule.at,
@@ -175,16 +179,24 @@ class Drawing:
                 zorder=6,
                 gid=f"{self.name}-rule-{number}",
             )
-            wide = max(map(self._wide, lines))
-            beside = x + 4 + wide <= box.right
-            sheet.lines(
-                x + 4 if beside else x - 4,
-                box.top + top,
-                lines,
-                SMALL,
-                side="left" if beside else "right",
-            )
+            at, side = (x + 4, "left") if beside else (x - 4, "right")
+            sheet.lines(at, box.top + top, lines, SMALL, side=side)
             top += len(lines) * SMALL * LINE + 2
+
+    def _ordered(self, box: Box) -> list[tuple[int, bool]]:
+        """Rules from the top row on, and whether a name stands at the right of its line: those at
+        the left from the right on, those at the right from the left on, so that no line runs
+        through another's name.
+        """
+        left: list[tuple[float, int]] = []
+        right: list[tuple[float, int]] = []
+        for number, (rule, lines) in enumerate(zip(self.panel.rules, self._rules, strict=True)):
+            x = rule.at / self.across.high * box.width
+            beside = x + 4 + max(map(self._wide, lines)) <= box.width
+            (right if beside else left).append((rule.at, number))
+        left.sort(reverse=True)
+        right.sort()
+        return [*((n, False) for _, n in left), *((n, True) for _, n in right)]
 
 
 def _placed(bar: Bar) -> Iterator[tuple[float, Piece]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from specplan.domain.picture import Bars, Curve, Panel, Plot
 from specplan.render.figure.letters import LINE, Letters
 from specplan.render.figure.sheet import SMALL, Box, Sheet
-from specplan.render.figure.strokes import Stroke, Strokes
+from specplan.render.figure.strokes import SOLID, Dash, Stroke, Strokes
 from specplan.render.palette import PAPER
 
 SAMPLES = {"line": 24.0, "points": 8.0, "band": 18.0, "piece": 18.0}  # points of a sample
@@ -24,7 +24,7 @@ class Entry:
     name: str
     look: Literal["line", "points", "band", "piece"]
     stroke: Stroke
-    dashed: bool = False
+    dash: Dash = SOLID
     marked: bool = False
 
 
@@ -39,7 +39,7 @@ def entry_of(curve: Curve, panel: Plot, strokes: Strokes) -> Entry:
     """
     look: Literal["line", "points"] = "points" if curve.style == "points" else "line"
     marked = sum(one.style != "points" for one in panel.curves) > 1
-    return Entry(curve.name, look, strokes.of_curve(curve), curve.style == "dashed", marked)
+    return Entry(curve.name, look, strokes.of_curve(curve), strokes.dash_of(curve), marked)
 
 
 def _entries(panel: Panel, strokes: Strokes) -> Iterator[Entry]:
@@ -51,10 +51,9 @@ def _entries(panel: Panel, strokes: Strokes) -> Iterator[Entry]:
             if band.name:
                 yield Entry(band.name, "band", strokes.of_band(band, panel))
     elif isinstance(panel, Bars):
-        for bar in panel.bars:
-            for piece in bar.pieces:
-                if piece.name:
-                    yield Entry(piece.name, "piece", strokes.of_piece(piece.name))
+        names = dict.fromkeys(piece.name for bar in panel.bars for piece in bar.pieces)
+        if len(names) > 1 or not any(name in panel.label for name in names):
+            yield from (Entry(name, "piece", strokes.of_piece(name)) for name in names if name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def line_look(entry: Entry) -> dict[str, Any]:
             "markeredgecolor": colour,
             "markeredgewidth": 1.5,
         }
-    look["linestyle"] = (0, (4, 2)) if entry.dashed else entry.stroke.dash
+    look["linestyle"] = entry.dash
     if entry.marked:
         look |= {"marker": entry.stroke.marker, "markersize": 4.5, "markeredgewidth": 0.0}
     return look

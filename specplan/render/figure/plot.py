@@ -20,6 +20,7 @@ from specplan.render.figure.strokes import Strokes
 from specplan.render.palette import INK, PAPER, SOFT
 
 TALL = 190.0  # points, of a plot of the usual height
+CROWD = 60  # points that are drawn smaller
 OFTEN = 24  # points of a curve that have a sign each; of more, some eight
 
 
@@ -104,7 +105,9 @@ class Drawing:
                 continue
             xs, ys = zip(*points, strict=True)
             look = line_look(entry_of(curve, self.panel, self.strokes))
-            if curve.style != "points" and len(points) > OFTEN:
+            if curve.style == "points" and len(points) > CROWD:
+                look |= {"markersize": 3.5, "markeredgewidth": 0.9}
+            elif curve.style != "points" and len(points) > OFTEN:
                 every = max(len(points) // 8, 1)
                 look["markevery"] = (number * every // max(len(self.panel.curves), 1), every)
             if curve.fill:

@@ -9,8 +9,10 @@ from specplan.domain.picture import Band, Bars, Curve, Picture, Plot
 from specplan.render.palette import SERIES
 
 Dash = tuple[float, tuple[float, ...] | None]
+SOLID: Dash = (0, None)
+DASHED: Dash = (0, (4, 2))
 DASHES: tuple[Dash, ...] = (
-    (0, None),
+    SOLID,
     (0, (6, 2)),
     (0, (1.2, 1.4)),
     (0, (6, 1.6, 1.2, 1.6)),
@@ -62,6 +64,8 @@ class Strokes:
             for curve in panel.curves
             if curve.sign and curve.name
         }
+        curves = (c for panel in picture.panels if isinstance(panel, Plot) for c in panel.curves)
+        self._styled = any(curve.style == "dashed" for curve in curves)
         self._lines = _numbered(self._names(picture))
         self._pieces = _numbered(
             piece.name
@@ -78,6 +82,12 @@ class Strokes:
     def of_curve(self, curve: Curve) -> Stroke:
         """That of a curve."""
         return self._lines[self._name(curve)]
+
+    def dash_of(self, curve: Curve) -> Dash:
+        """Its stroke; where some lines are meant to be dashed, no other is."""
+        if curve.style == "dashed":
+            return DASHED
+        return SOLID if self._styled else self.of_curve(curve).dash
 
     def of_band(self, band: Band, panel: Plot) -> Stroke:
         """That of the line that runs inside a band, or its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -80,3 +81,28 @@ def test_words_are_moved_apart_and_stay_inside():
     assert places[0] >= 10 - 0.1
     assert places[-1] <= 90 + 0.1
     assert spread([(10.0, 5.0), (50.0, 5.0)], 0.0, 100.0) == [10.0, 50.0]
+
+
+def test_no_rule_runs_through_the_name_of_another(figure):
+    """Names at the left of their rules: the last rule's is highest, and its line reaches up to it;
+    the other begins below.
+    """
+    rules = (Rule("what the engine may fill", "x", 14.5), Rule("memory of the GPU", "x", 16.0))
+    drawn = figure(bars(rules=rules))
+    first, last = (drawn.points(f"panel-0-rule-{n}") for n in (0, 1))
+    assert drawn.place("memory of the GPU")[1] < drawn.place("what the engine may fill")[1]
+    assert min(y for _, y in first) > drawn.place("memory of the GPU")[1]
+    assert min(y for _, y in last) < drawn.place("memory of the GPU")[1]
+
+
+def test_totals_stand_in_a_column_beyond_every_rule(figure):
+    drawn = figure(bars(rules=(Rule("r", "x", 17.0),)))
+    ends = [drawn.place(text)[0] for text in ("16 ms in all", "10.1 ms in all")]
+    assert ends[0] == ends[1] > drawn.points("panel-0-rule-0")[0][0]
+
+
+def test_what_the_label_says_needs_no_key(figure):
+    bar = Bar("eagle3", (Piece("speedup", 2.0, ""),), "2.00x")
+    label = "speedup over plain decoding"
+    assert "speedup" not in figure(replace(bars(bar), label=label)).texts
+    assert "speedup" in figure(bars(bar)).texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
@@ -212,3 +213,15 @@ def test_what_no_axis_shows_is_left_out(figure):
 def test_an_empty_panel_is_a_frame(figure):
     drawn = figure(linear(), Plot(x_label="x", y_label="y"))
     assert {"speedup", "x", "y"} <= set(drawn.texts)
+
+
+def test_where_some_lines_are_dashed_no_other_is(figure):
+    curves = [Curve(f"c{n}", tuple((x, y + n) for x, y in RISING)) for n in range(3)]
+
+    def dashed(drawn):
+        styles = [drawn.parts[f"panel-0-curve-{n}"].find("{*}path").get("style") for n in range(3)]
+        return ["stroke-dasharray" in style for style in styles]
+
+    assert dashed(figure(linear(*curves))) == [False, True, True]
+    curves[2] = replace(curves[2], style="dashed")
+    assert dashed(figure(linear(*curves))) == [False, False, True]
