@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,11 @@ THICK, GAP = 20.0, 10.0  # points: of a bar, between bars
 THIN, CLOSE = 13.0, 7.0  # the same of many bars
 MANY = 8
 NAMES, TOTALS, RULES = 0.34, 0.2, 0.5  # of the width, at most, for words
-UNDER = 11.0  # points below a bar for what does not fit into its pieces
+UNDER = 11.0  # points of a row below a bar for what does not fit into its pieces
+APART = 6.0  # points between texts in it
+FULL = (
+    0.6  # of the area, that texts of one row take: more of them would stand far from their pieces
+)
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,8 @@ class Drawing:
         found = []
         for bar, name, total in zip(self.panel.bars, self._names, self._totals, strict=True):
             words = max(len(name), len(total)) * SMALL * LINE / 2
-            under = 0.0 if all(map(self._fits, bar.pieces)) else UNDER
-            found.append((max(half, words), max(half + under, words)))
+            under = half + UNDER * self._rows_under(bar)
+            found.append((max(half, words), max(under, words)))
         return found
 
     @cached_property
@@ -91,11 +96,20 @@ class Drawing:
     def _wide(self, text: str) -> float:
         return self.letters.width(text, SMALL)
 
+    @property
+    def _area(self) -> float:
+        return self.wide - self._left - self._right
+
     def _fits(self, piece: Piece) -> bool:
         """Whether a piece holds its text, if it is there at all."""
-        area = self.wide - self._left - self._right
-        room = piece.size / self.across.high * area
+        room = piece.size / self.across.high * self._area
         return room <= 0 or room >= self.letters.width(piece.text, TICK) + 5
+
+    def _rows_under(self, bar: Bar) -> int:
+        """Rows of texts below a bar for what does not fit into its pieces."""
+        outside = [piece.text for piece in bar.pieces if not self._fits(piece)]
+        wide = sum(self.letters.width(text, TICK) + APART for text in outside)
+        return math.ceil(wide / (FULL * self._area))
 
     @property
     def _head(self) -> float:
@@ -136,7 +150,7 @@ class Drawing:
                 self._inside(sheet, at, middle, piece)
             elif piece.text:
                 outside.append((at, piece.text))
-        self._outside(sheet, box, top, outside)
+        self._outside(sheet, box, number, top, outside)
         total, name = self._totals[number], self._names[number]
         first = middle - len(total) * SMALL * LINE / 2
         sheet.lines(box.right + 8, first, total, SMALL, bold=True)
@@ -153,16 +167,24 @@ class Drawing:
         colour = ink_on(stroke.colour)
         sheet.text(at, middle + TICK * 0.36, piece.text, TICK, colour=colour, side="center")
 
-    def _outside(self, sheet: Sheet, box: Box, top: float, found: list[tuple[float, str]]) -> None:
-        """What did not fit, below the bar, each as near to its piece as the others allow."""
-        wanted = [(at, self.letters.width(text, TICK) + 6) for at, text in found]
-        y = box.top + top + self._thick
-        for (at, text), x in zip(found, spread(wanted, box.left, box.right), strict=True):
-            sheet.stroke((at, x), (y + 0.5, y + 3.5), color=SOFT, linewidth=0.6)
-            wide = self.letters.width(text, TICK)
-            under = Box(x - wide / 2 - 1, y + 3.5, wide + 2, TICK * 1.1)
-            sheet.patch(under, facecolor=PAPER, edgecolor="none", zorder=1.5)
-            sheet.text(x, y + 3.5 + TICK * 0.9, text, TICK, side="center")
+    def _outside(
+        self, sheet: Sheet, box: Box, number: int, top: float, found: list[tuple[float, str]]
+    ) -> None:
+        """What did not fit, below the bar, each as near to its piece as the others allow; of many,
+        every other one stands lower.
+        """
+        rows = self._rows_under(self.panel.bars[number])
+        for row in range(rows):
+            here = found[row::rows]
+            wanted = [(at, self.letters.width(text, TICK) + APART) for at, text in here]
+            y = box.top + top + self._thick
+            foot = y + 3.5 + row * UNDER
+            for (at, text), x in zip(here, spread(wanted, box.left, box.right), strict=True):
+                sheet.stroke((at, x), (y + 0.5, foot), color=SOFT, linewidth=0.6, zorder=1.2)
+                wide = self.letters.width(text, TICK)
+                under = Box(x - wide / 2 - 1, foot, wide + 2, TICK * 1.1)
+                sheet.patch(under, facecolor=PAPER, edgecolor="none", zorder=1.5)
+                sheet.text(x, foot + TICK * 0.9, text, TICK, side="center")
 
     def _draw_rules(self, sheet: Sheet, axes: Axes, box: Box) -> None:
         top = 0.0

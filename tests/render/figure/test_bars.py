@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -106,3 +106,13 @@ def test_what_the_label_says_needs_no_key(figure):
     label = "speedup over plain decoding"
     assert "speedup" not in figure(replace(bars(bar), label=label)).texts
     assert "speedup" in figure(bars(bar)).texts
+
+
+def test_many_small_pieces_keep_their_texts_apart(figure):
+    pieces = tuple(Piece(f"term {n}", 0.2, f"0.{n:02} ms") for n in range(15))
+    drawn = figure(bars(Bar("round", (Piece("verify", 40.0, "40 ms"), *pieces), "43 ms")))
+    places = [drawn.place(piece.text) for piece in pieces]
+    for (x0, y0), (x1, y1) in combinations(places, 2):
+        assert abs(y0 - y1) >= 8 or abs(x0 - x1) >= 30
+    assert all(20 < x < drawn.size[0] - 20 for x, _ in places)
+    assert max(y for _, y in places) < drawn.place("0")[1] - 8
