@@ -10,16 +10,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from specplan.domain.explorer import Explorer
+from specplan.domain.forms import Form
 from specplan.domain.picture import Picture
 from specplan.domain.scenario import Input
 
 Scalar = str | int | float | bool | None
 Chunk = Mapping[str, Sequence[Scalar]]  # equally long columns by name, a few thousand rows
-
-# How a number is shown to people; machines always get it whole.
-Form = Literal[
-    "text", "count", "times", "number", "precise", "seconds", "bytes", "percent", "flag", "alpha"
-]
 
 
 class Verbatim(str):

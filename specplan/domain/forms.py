@@ -1,0 +1,46 @@
+"""One number as people read it, in the manner of its column; machines get the number itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from specplan.units import people, significant
+
+Form = Literal[
+    "text", "count", "times", "number", "precise", "seconds", "bytes", "percent", "flag", "alpha"
+]
+
+
+def number_text(value: float, form: Form) -> str:
+    """`value` in the manner of its column: "1.37x", "8,192", "8.78 ms", "79.6 GiB", "23.0 %".
+
+    Percentages are held as fractions, bytes and seconds as such; a truth value is yes or no.
+    """
+    return _FORMS["flag" if isinstance(value, bool) else form](value)
+
+
+def _shortest(value: float) -> str:
+    return repr(float(value)).removesuffix(".0")
+
+
+def _count(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:,}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 1000 else significant(value)
+
+
+_FORMS: Mapping[Form, Callable[[float], str]] = {
+    "text": _shortest,
+    "count": _count,
+    "times": lambda value: f"{value:.2f}x",
+    "number": _number,
+    "precise": lambda value: significant(value, 4),
+    "seconds": lambda value: people(value, "s"),
+    "bytes": lambda value: people(value, "B"),
+    "percent": lambda value: f"{100 * value:.1f} %",
+    "flag": lambda value: "yes" if value else "no",
+    "alpha": _shortest,
+}
