@@ -37,6 +37,7 @@ _HOMES = {
     "gate": "specplan.cli.gated",
     "load": "specplan.cli.scenario",
     "memory": "specplan.questions.memory",
+    "report": "specplan.cli.reported",
     "scenario": "specplan.cli.scenario",
     "simulate": "specplan.cli.simulating",
     "sweep": "specplan.questions.sweep",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from specplan.cli.fleets import capacity
     from specplan.cli.gated import gate
     from specplan.cli.generated import equivalence
+    from specplan.cli.reported import report
     from specplan.cli.scenario import load, scenario
     from specplan.cli.scored import accuracy
     from specplan.cli.simulating import simulate
@@ -87,6 +89,7 @@ __all__ = [
     "gate",
     "load",
     "memory",
+    "report",
     "scenario",
     "simulate",
     "sweep",

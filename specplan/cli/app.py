@@ -19,7 +19,7 @@ SECTIONS = {
     ),
     "Size for traffic": ("specplan.cli.size", ("capacity", "simulate")),
     "Your engine": ("specplan.cli.engine", ("acceptance", "diagnose", "calibrate", "emit")),
-    "Guard and share": ("specplan.cli.guard", ("init", "check")),
+    "Guard and share": ("specplan.cli.guard", ("init", "check", "report")),
     "Trust": ("specplan.cli.trust", ("exactness", "equivalence", "accuracy")),
     "Catalogue": ("specplan.cli.catalogue", ("hardware", "models", "engines", "curves", "schema")),
 }

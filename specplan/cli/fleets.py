@@ -49,7 +49,7 @@ def capacity(
     usd_per_gpu_hour; gate_tax, hysteresis; max_num_seqs, max_batched_tokens, memory_fraction.
     """
     texts, (demand, fleet, server, gating) = at_home(options, Demand, Fleet, Server, Gating)
-    return _answered(texts, None, loaded(catalogue), k_max, gating, demand, fleet, server)
+    return sized_for(texts, None, loaded(catalogue), k_max, gating, demand, fleet, server)
 
 
 def planned(
@@ -64,7 +64,7 @@ def planned(
     told: Callable[[int, int], None] = _nothing,
 ) -> Answer:
     """The answer to a command line; `told` of rows as they are done, of about so many."""
-    return _answered(
+    return sized_for(
         typed(what, drafting),
         plan_of(plan),
         catalogue_of(what),
@@ -77,7 +77,7 @@ def planned(
     )
 
 
-def _answered(
+def sized_for(
     flags: Mapping[str, Sequence[str]],
     plan: PlanRead | None,
     catalogue: Catalogue,
@@ -88,6 +88,7 @@ def _answered(
     server: Server,
     told: Callable[[int, int], None] = _nothing,
 ) -> Answer:
+    """The answer to flags over a plan."""
     asked = wanted(demand, plan)
     shape = shape_of(asked.traffic.lengths)
     scenario = build(

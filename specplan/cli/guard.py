@@ -1,4 +1,4 @@
-"""Guard and share: init, check."""
+"""Guard and share: init, check, report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import typer
 from specplan.cli.demand import Demand
 from specplan.cli.help import Command
 from specplan.cli.options import Axes, Folders, Out, What, command
+from specplan.cli.report import EXAMPLES as REPORTING
+from specplan.cli.report import report
 
 EXAMPLES = {
     "init": """\
@@ -23,6 +25,7 @@ specplan check
 specplan check plans/ --strict -f junit -o report.xml
 specplan check plans/ --lock
 specplan check --rule SP004""",
+    "report": REPORTING,
 }
 Paths = Annotated[
     list[Path] | None,
@@ -35,7 +38,7 @@ Target = Annotated[
 
 def register(app: typer.Typer, name: str, panel: str) -> None:
     """Adds one of this file's commands."""
-    function = command(globals()[name])
+    function = command({**globals(), "report": report}[name])
     app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)
 
 

@@ -186,13 +186,14 @@ def from_words(filed: Filed[Card]) -> str:
 
 def papers(card: AnyCard) -> Iterator[Section]:
     """Sources by number, then notes and what is accepted."""
-    cited = (_cited(number, source) for number, source in enumerate(card.sources, 1))
+    cited = (cited_words(number, source) for number, source in enumerate(card.sources, 1))
     yield Lines(tuple(cited), wrap=True)
     accepted = (f"Accepted {rule}: {reason}" for rule, reason in card.accept.items())
     yield Lines((*card.notes, *accepted), wrap=True)
 
 
-def _cited(number: int, source: Source) -> str:
+def cited_words(number: int, source: Source) -> str:
+    """A source by its number: the keys that it covers, what it is, where it lies."""
     parts = (
         f"[{number}] {', '.join(source.of)} ({source.kind}): {source.cite}",
         source.url or "",

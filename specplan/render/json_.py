@@ -10,7 +10,7 @@ from importlib import import_module
 from json import JSONEncoder
 from typing import TextIO, cast
 
-from specplan.domain.answer import Answer, Basis, Scalar, Table, Verbatim
+from specplan.domain.answer import Answer, Basis, Part, Scalar, Table, Verbatim
 from specplan.domain.scenario import Input
 from specplan.render.cells import shown
 from specplan.render.look import Look
@@ -22,7 +22,7 @@ VERSION = 1
 _encode = JSONEncoder(ensure_ascii=True, allow_nan=False).encode
 
 
-def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
+def write(answer: Answer, out: TextIO, look: Look) -> None:
     """Write the envelope to `out`; a figure that is not finite is a ValueError."""
     head: dict[str, Json] = {
         "schema": f"specplan.{answer.command}/{VERSION}",
@@ -36,7 +36,22 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - on
     out.writelines(f'"{key}": {_encode(value)},\n ' for key, value in head.items())
     out.write('"rows": [')
     _write_rows(answer.table, out)
-    out.write(f'],\n "notes": {_encode(jsonable(answer.notes))}}}\n')
+    out.write(f'],\n "notes": {_encode(jsonable(answer.notes))}')
+    if answer.parts:
+        _write_parts(answer.parts, out, look)
+    out.write("}\n")
+
+
+def _write_parts(parts: Sequence[Part], out: TextIO, look: Look) -> None:
+    """Answers within an answer, each with an envelope of its own."""
+    separator = ',\n "parts": ['
+    for part in parts:
+        told = {"name": part.name, "title": part.title, "about": part.about}
+        out.write(f'{separator}{{"part": {_encode(jsonable(told))}, "is": ')
+        write(part.answer, out, look)
+        out.write("}")
+        separator = ",\n"
+    out.write("]")
 
 
 def version() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 from typing import TextIO
 
 from specplan.domain.answer import Answer
@@ -16,12 +17,17 @@ _SPECIAL = re.compile(r"([\\`|<>\[\]*_~#&$])")
 _BULLET = re.compile(r"^(\d*)([-+=.)])")
 
 
-def write(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
-    """Write the page to `out`."""
+def write(answer: Answer, out: TextIO, look: Look) -> None:
+    """Write the page to `out`; parts follow, each to be unfolded."""
     for number, paragraph in enumerate(_paragraphs(answer)):
         if number:
             out.write("\n")
         out.writelines(f"{line}\n" for line in paragraph)
+    for part in answer.parts:
+        out.write(f"\n<details><summary>{escape(shown(part.title))}</summary>\n\n")
+        out.write(f"{_sentence(part.about)}\n\n")
+        write(part.answer, out, look)
+        out.write("\n</details>\n")
 
 
 def escaped(text: str) -> str:

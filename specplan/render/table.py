@@ -12,6 +12,7 @@ from rich.text import Text
 
 from specplan.domain.answer import Answer
 from specplan.render.align import Line, lines
+from specplan.render.cells import shown
 from specplan.render.grid import Style
 from specplan.render.look import Look
 
@@ -29,15 +30,24 @@ BATCH = 500
 
 
 def write(answer: Answer, out: TextIO, look: Look) -> None:
-    """Write the page to `out`."""
+    """Write the page to `out`, and those of its parts under their headings."""
     console = _console(color=look.color)
-    page = map(_text, lines(answer, look, rule="\u2500" if look.unicode else "-"))
+    page = map(_text, _pages(answer, look, "\u2500" if look.unicode else "-"))
     for batch in _batches(page):
         # Captured, because rich itself would end the program with 1 ("the answer is no") when
         # the reader of a pipe has gone.
         with console.capture() as shown:
             console.print(Text("\n").join(batch), soft_wrap=True)
         out.write(shown.get())
+
+
+def _pages(answer: Answer, look: Look, rule: str) -> Iterator[Line]:
+    yield from lines(answer, look, rule=rule)
+    for part in answer.parts:
+        yield []
+        yield [(f"== {shown(part.title)}", "title")]
+        yield []
+        yield from _pages(part.answer, look, rule)
 
 
 def _console(*, color: bool) -> Console:

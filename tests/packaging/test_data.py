@@ -39,6 +39,7 @@ PUBLIC = {
     "gate",
     "load",
     "memory",
+    "report",
     "scenario",
     "simulate",
     "sweep",

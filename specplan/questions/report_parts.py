@@ -1,0 +1,215 @@
+"""The parts of a report, each an answer of its own; one that cannot be made says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from specplan.domain.answer import Answer, Part
+from specplan.domain.picture import Bars, Panel, Picture, Plot
+from specplan.domain.scenario import Scenario
+from specplan.errors import SpecplanError
+from specplan.questions.best_k import best_k
+from specplan.questions.emit import emit
+from specplan.questions.emit_k import asks_gate
+from specplan.questions.explain import explain
+from specplan.questions.gate import gate
+from specplan.questions.memory import memory
+from specplan.questions.report_acceptance import kept
+from specplan.questions.report_dials import Grid
+from specplan.questions.report_point import Judged, alone, with_gate
+from specplan.questions.report_sources import Cited, reproduced, sources
+from specplan.questions.sweep import sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a report is made of: the plan's scenario, its points judged, the grid around the one in
+    detail, where its cards come from, the command to repeat it, and answers of those who can read
+    files: `capacity`, `accuracy`, `check`.
+    """
+
+    scenario: Scenario
+    judged: Judged
+    grid: Grid
+    cited: Cited
+    others: Mapping[str, Answer | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A part that is not there, and why."""
+
+    name: str
+    reason: str
+
+
+Made = Answer | str  # or why there is none
+
+
+def parts(asked: Asked) -> Iterator[Part | Left]:
+    """Every part in the order they are read."""
+    for name, (title, about, make) in PARTS.items():
+        try:
+            made = make(asked)
+        except SpecplanError as error:
+            made = error.what + (f"; {error.hint}" if error.hint else "")
+        if isinstance(made, str):
+            if made:
+                yield Left(name, made)
+        else:
+            yield Part(name=name, title=title, about=about, answer=made)
+
+
+def _expected(asked: Asked) -> Made:
+    return asked.others.get("check", "")
+
+
+def _points(asked: Asked) -> Made:
+    scenario = asked.scenario
+    several = scenario.workloads > 1
+    return best_k(replace(scenario, k=())) if several else ""
+
+
+def _best_k(asked: Asked) -> Made:
+    return best_k(alone(asked.scenario, asked.judged.at))
+
+
+def _batch_alpha(asked: Asked) -> Made:
+    judged, grid = asked.judged, asked.grid
+    k = judged.k if judged.k is not None else judged.worst.best_k
+    if k == 0:
+        k = max(grid.k[:2])
+    here = alone(asked.scenario, judged.at, (k,))
+    return sweep(replace(here, batch=grid.batch, acceptance=grid.acceptance))
+
+
+def _map(asked: Asked) -> Made:
+    here = alone(asked.scenario, asked.judged.at)
+    return best_k(replace(here, batch=asked.grid.batch, context=asked.grid.context))
+
+
+def _explained(asked: Asked) -> Answer:
+    judged = asked.judged
+    k = judged.k if judged.k is not None else judged.worst.best_k
+    return explain(alone(asked.scenario, judged.at, (k,) if k else (max(asked.grid.k[:2]),)))
+
+
+def _only(answer: Answer, kind: type[Panel]) -> Answer:
+    """The same with only the panels of a kind in its picture."""
+    drawn = answer.view.picture
+    if drawn is None:
+        return answer
+
+    def some() -> Picture:
+        picture = drawn()
+        return replace(picture, panels=tuple(p for p in picture.panels if isinstance(p, kind)))
+
+    return replace(answer, view=replace(answer.view, picture=some if some().panels else None))
+
+
+def _roofline(asked: Asked) -> Made:
+    found = _only(_explained(asked), Plot)
+    return replace(found, view=replace(found.view, sections=found.view.sections[1:2]))
+
+
+def _time(asked: Asked) -> Made:
+    found = _only(_explained(asked), Bars)
+    sections = (*found.view.sections[:1], *found.view.sections[2:])
+    return replace(found, view=replace(found.view, sections=sections))
+
+
+def _memory(asked: Asked) -> Made:
+    judged = asked.judged
+    return memory(alone(asked.scenario, judged.at, () if judged.k is None else (judged.k,)))
+
+
+def _acceptance(asked: Asked) -> Made:
+    here = alone(asked.scenario, asked.judged.at)
+    return kept(here, asked.judged.at, asked.grid.k)
+
+
+def _gate(asked: Asked) -> Made:
+    return gate(alone(asked.scenario, asked.judged.at))
+
+
+def _flags(asked: Asked) -> Made:
+    judged, scenario = asked.judged, asked.scenario
+    if asks_gate(scenario):
+        return emit(with_gate(alone(scenario, judged.at)))
+    return emit(alone(scenario, judged.at, (judged.k or 0,)))
+
+
+def _gate_flags(asked: Asked) -> Made:
+    if asks_gate(asked.scenario):
+        return ""
+    return emit(with_gate(alone(asked.scenario, asked.judged.at)))
+
+
+def _other(name: str, reason: str = "") -> Callable[[Asked], Made]:
+    return lambda asked: asked.others.get(name, reason)
+
+
+PARTS: Mapping[str, tuple[str, str, Callable[[Asked], Made]]] = {
+    "expectations": ("What the plan expects", "As specplan check judges it.", _expected),
+    "points": ("Every point of the plan", "The best draft length of each workload.", _points),
+    "best-k": (
+        "Best k and its margins",
+        "Which draft length, what its neighbours lose, and how wrong acceptance may be.",
+        _best_k,
+    ),
+    "batch-alpha": (
+        "Batch and acceptance",
+        "Speedup at one k; the border is where plain decoding becomes as fast.",
+        _batch_alpha,
+    ),
+    "best-k-map": (
+        "Best k over batch and context",
+        "The draft length that is best there, and its speedup.",
+        _map,
+    ),
+    "roofline": (
+        "Roofline",
+        "Both passes under the roof of the GPU: left of the ridge memory binds.",
+        _roofline,
+    ),
+    "time": ("Where the time goes", "A round beside plain steps, term by term.", _time),
+    "memory": (
+        "Memory",
+        "What a GPU holds without and with the drafter, and the sequences that fit.",
+        _memory,
+    ),
+    "acceptance": (
+        "Acceptance",
+        "How often a draft token is kept, by its position, and what a round then yields.",
+        _acceptance,
+    ),
+    "gate": ("Schedule by load", "The best k at each batch that fits.", _gate),
+    "flags": ("Flags of the engine", "The plan in the engine's own words.", _flags),
+    "gate-flags": (
+        "Flags of the schedule",
+        "The same with k by batch, as far as the engine can say it.",
+        _gate_flags,
+    ),
+    "capacity": (
+        "GPUs for the traffic",
+        "What the traffic needs without speculation, with one k and with k by load.",
+        _other("capacity", "no traffic was given: --rate or --trace, or traffic: in the plan"),
+    ),
+    "accuracy": (
+        "How accurate this is",
+        "Predictions against rounds that were measured and met no constant.",
+        _other("accuracy"),
+    ),
+    "sources": (
+        "Sources",
+        "Where every figure used comes from.",
+        lambda asked: sources(asked.cited),
+    ),
+    "reproduce": (
+        "To repeat this",
+        "The command, versions and cards.",
+        lambda asked: reproduced(asked.cited),
+    ),
+}
+"""Name -> heading, a sentence, and what makes it ("" where there is nothing to say)."""

@@ -1,0 +1,122 @@
+"""The point that a report is about, and what the plan says of all its points in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from specplan.domain.answer import Basis
+from specplan.domain.scenario import Input, Scenario
+from specplan.questions.best_k import points_of
+from specplan.questions.common import percent, times
+from specplan.questions.emit_k import GATED, asks_gate
+from specplan.questions.facts import facts_of
+from specplan.questions.init import common_k
+from specplan.questions.weigh import Point
+from specplan.rules.expected import Facts
+
+Verdict = Literal["pays", "unsure", "loses", "mixed", "does not fit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A plan judged at all of its points: `k` is what it fixes, or the best one for all of them,
+    None where k follows the batch. `at` is the point in detail: where speculation helps least.
+    """
+
+    points: tuple[Facts, ...]
+    k: int | None
+    fixed: bool
+    at: Point
+    worst: Facts
+    verdict: Verdict
+
+    @property
+    def paying(self) -> int:
+        """Points at which speculation is faster."""
+        return sum(one.speedup > 1 for one in self.points)
+
+
+def judged(scenario: Scenario, basis: Basis) -> Judged:
+    """The plan's points; its several k are candidates, of which the one that loses least is
+    judged.
+    """
+    gated, fixed = asks_gate(scenario), len(scenario.k) == 1
+    k = None if gated else scenario.k[0] if fixed else common_k(scenario)
+    points = tuple(facts_of(replace(scenario, k=() if k is None else (k,))))
+    slowest = min(range(len(points)), key=lambda i: points[i].speedup)
+    every = tuple(points_of(scenario))
+    low, high = basis.bands.get("speedup", (0.0, 0.0))
+    return Judged(
+        points=points,
+        k=k,
+        fixed=fixed or gated,
+        at=every[slowest],
+        worst=points[slowest],
+        verdict=_verdict(points, low, high),
+    )
+
+
+def _verdict(points: Sequence[Facts], low: float, high: float) -> Verdict:
+    """Whether it pays at every point, by more than predictions may be off."""
+    if any(one.free_bytes < 0 for one in points):
+        return "does not fit"
+    if all(one.speedup * (1 + low) > 1 for one in points):
+        return "pays"
+    if all(one.speedup * (1 + high) <= 1 for one in points):
+        return "loses"
+    if all(one.speedup * (1 + low) <= 1 < one.speedup * (1 + high) for one in points):
+        return "unsure"
+    return "mixed"
+
+
+def sentence(scenario: Scenario, found: Judged, basis: Basis) -> str:
+    """The verdict: whether it pays, where, by how much, and how sure that is."""
+    setup, points = found.at.setup, found.points
+    who = f"{setup.draft.label} for {setup.target.name} on {setup.where}"
+    if len(scenario.setups) > 1:
+        who = f"speculation on {len(scenario.setups)} setups"
+    speedups = [one.speedup for one in points]
+    gain = times(min(speedups))
+    if times(max(speedups)) != gain:
+        gain = f"{gain} to {times(max(speedups))}"
+    k = f"k = {found.k}" if found.k is not None else "k by batch"
+    where = "" if len(points) == 1 else f" at all {len(points)} points"
+    bound = ", at most: an upper bound" if basis.kind == "bound" else ""
+    low, high = basis.bands.get("speedup", (0.0, 0.0))
+    band = f", give or take {percent(max(-low, high), 0)}" if high else ""
+    match found.verdict:
+        case "pays":
+            return f"It pays: {who} gains {gain} with {k}{where}{bound}{band}"
+        case "loses":
+            return f"It does not pay: {who} comes to {gain} with {k}{where}{bound}{band}"
+        case "unsure":
+            return f"Too close to call: {who} comes to {gain} with {k}{where}{band}"
+        case "mixed":
+            part = f"{found.paying} of {len(points)} points"
+            return f"It pays at {part}: {who} comes to {gain} with {k}{bound}{band}"
+        case "does not fit":
+            short = sum(one.free_bytes < 0 for one in points)
+            part = "" if len(points) == 1 else f" at {short} of {len(points)} points"
+            return f"It does not fit in memory{part}: {who}"
+
+
+def alone(scenario: Scenario, at: Point, k: Sequence[int] = ()) -> Scenario:
+    """The scenario of one point, with the candidates it had or the k given."""
+    return replace(
+        scenario,
+        setups=(at.setup,),
+        context=(at.context,),
+        batch=(at.batch,),
+        acceptance=(at.acceptance,),
+        k=tuple(k),
+    )
+
+
+def with_gate(scenario: Scenario) -> Scenario:
+    """The same with k by batch, as emit takes it."""
+    asked = {**scenario.inputs}
+    if not asks_gate(scenario):
+        asked["k"] = Input(value=GATED, origin="report")
+    return replace(scenario, k=(), inputs=asked)

@@ -1,0 +1,108 @@
+"""Where the figures of a report come from, and how to have them again."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Scalar, View, table_of
+from specplan.domain.card import Source
+from specplan.domain.scenario import Input
+from specplan.questions.showing import cited_words
+
+EXACT = Basis(kind="exact", says="")
+LIBRARIES = ("numpy", "pydantic")  # that figures may depend on
+COLUMNS = (
+    Column("card", "", "card", "text", "whose figures these are"),
+    Column("of", "", "figures", "text", "keys of the card that the source covers"),
+    Column("kind", "", "kind", "text", "datasheet, measured, derived, config or published"),
+    Column("cite", "", "source", "text", "what was read"),
+    Column("url", "", "address", "text", "where it lies"),
+    Column("read", "", "read", "text", "when it was read"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """The sources of each card by its name, what the answer rests on, and the command."""
+
+    cards: Mapping[str, tuple[Source, ...]]
+    inputs: Mapping[str, Input]
+    command: str
+    specplan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The command and the versions that it ran with."""
+
+    command: str
+    versions: Mapping[str, str]
+
+
+def sources(cited: Cited) -> Answer:
+    """A row for each source of each card."""
+    records: list[dict[str, Scalar]] = [
+        {
+            "card": name,
+            "of": ", ".join(source.of),
+            "kind": source.kind,
+            "cite": source.cite,
+            "url": source.url,
+            "read": source.read,
+        }
+        for name, found in cited.cards.items()
+        for source in found
+    ]
+    return Answer(
+        command="report",
+        value=None,
+        table=table_of(COLUMNS, records),
+        view=View(title="Sources", sections=tuple(_cited(cited.cards))),
+        basis=EXACT,
+    )
+
+
+def _cited(cards: Mapping[str, tuple[Source, ...]]) -> Iterator[Lines]:
+    """Card by card, its sources by number."""
+    for name, found in cards.items():
+        told = (cited_words(number, source) for number, source in enumerate(found, 1))
+        yield Lines((f"{name}:", *told), wrap=True)
+
+
+def reproduced(cited: Cited) -> Answer:
+    """The command to type, versions, and the hashes of cards and files."""
+    versions = {"specplan": cited.specplan, "Python": platform.python_version()}
+    versions |= {name: found for name in LIBRARIES if (found := _version(name))}
+    told = tuple((name, text) for name, text in versions.items())
+    return Answer(
+        command="report",
+        value=Again(cited.command, versions),
+        table=table_of((), ()),
+        view=View(
+            title="To repeat this",
+            sections=(
+                Lines((cited.command,), drawn=True),
+                Facts(told),
+                Facts(tuple(_hashes(cited.inputs))),
+            ),
+        ),
+        basis=EXACT,
+        inputs=cited.inputs,
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from a folder that holds it
+        return ""
+
+
+def _hashes(inputs: Mapping[str, Input]) -> Iterator[tuple[str, str]]:
+    """What was read: the name, the file, and its whole hash."""
+    for name, used in inputs.items():
+        if used.sha256:
+            yield name, f"{used.value}, {used.origin}, sha256 {used.sha256}"
