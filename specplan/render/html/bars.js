@@ -1,0 +1,43 @@
+// Lying bars of pieces end to end, on one scale from 0.
+function bars(panel, width, name) {
+  const tall = 46, top = panel.rules.length ? 22 : 6;
+  const totals = panel.bars.map((bar) => bar.pieces.reduce((sum, piece) => sum + piece.size, 0));
+  const height = top + tall * panel.bars.length + 40;
+  const box = { left: 6, right: width - 10, bottom: height - 38 };
+  const across = axis([...totals, ...panel.rules.map((rule) => rule.at)], "linear", box.left, box.right);
+  const drawing = canvas(width, height, name);
+  for (const tick of across.ticks) {
+    const x = across.place(tick);
+    drawing.append(shape("line", { x1: x, x2: x, y1: top, y2: box.bottom, class: "grid" }));
+    drawing.append(words(x, box.bottom + 15, prefixed(tick), x < 20 ? "start" : "middle"));
+  }
+  drawing.append(words(box.right, box.bottom + 32, panel.label, "end", { class: "label" }));
+  const look = looks(), known = new Map();
+  panel.bars.forEach((bar, row) => {
+    const y = top + row * tall;
+    const said = bar.text ? `${bar.name}: ${bar.text}` : bar.name;
+    drawing.append(words(box.left, y + 13, said, "start", { class: "halo" }));
+    let from = 0;
+    for (const piece of bar.pieces) {
+      const ink = `s${look(piece.name) % SERIES}`, x = across.place(from);
+      const long = across.place(from + piece.size) - x;
+      drawing.append(shape("rect", { x, y: y + 18, width: Math.max(long, 0), height: 20, class: `piece ${ink}` }));
+      if (long > wide(piece.text) + 8)
+        drawing.append(words(x + long / 2, y + 32, piece.text, "middle", { class: "inside" }));
+      const told = known.get(piece.name) || { ink, texts: [] };
+      told.texts.push(piece.text);
+      known.set(piece.name, told);
+      from += piece.size;
+    }
+  });
+  for (const rule of panel.rules) {
+    const x = across.place(rule.at), right = x + wide(rule.name) > box.right;
+    drawing.append(shape("line", { x1: x, x2: x, y1: top - 6, y2: box.bottom, class: "rule" }));
+    drawing.append(words(x + (right ? -4 : 4), 12, rule.name, right ? "end" : "start", { class: "halo" }));
+  }
+  const entries = [...known].map(([piece, { ink, texts }]) => [
+    [shape("rect", { width: 24, height: 12, y: 1, class: `piece ${ink}` })],
+    `${piece}: ${[...new Set(texts)].join(", ")}`,
+  ]);
+  return [drawing, legend(entries)];
+}

@@ -1,0 +1,98 @@
+// Curves, bands, marks and rules on two axes.
+const MARKERS = [
+  (x, y) => shape("circle", { cx: x, cy: y, r: 3.5 }),
+  (x, y) => shape("rect", { x: x - 3.2, y: y - 3.2, width: 6.4, height: 6.4 }),
+  (x, y) => shape("path", { d: `M${x} ${y - 4.4}L${x + 4} ${y + 3}H${x - 4}Z` }),
+  (x, y) => shape("path", { d: `M${x} ${y - 4.6}L${x + 4.6} ${y}L${x} ${y + 4.6}L${x - 4.6} ${y}Z` }),
+];
+const FEW = 24; // points of a line that get markers
+
+function plot(panel, width, name) {
+  const height = Math.round(Math.min(320, Math.max(190, width * 0.5)) * Math.max(panel.tall, 0.55));
+  const box = { left: 58, right: width - 14, top: 24, bottom: height - 42 };
+  const xs = [], ys = [];
+  for (const curve of panel.curves) for (const [x, y] of curve.points) { xs.push(x); ys.push(y); }
+  for (const band of panel.bands) for (const [x, low, high] of band.points) { xs.push(x); ys.push(low, high); }
+  for (const mark of panel.marks) { xs.push(mark.x); ys.push(mark.y); }
+  for (const rule of panel.rules) (rule.axis === "x" ? xs : ys).push(rule.at);
+  const across = axis(xs, panel.x_scale, box.left, box.right);
+  const up = axis(ys, panel.y_scale, box.bottom, box.top);
+  const drawing = canvas(width, height, name);
+  frame(drawing, panel, box, across, up);
+  const look = looks();
+  const entries = [];
+  panel.bands.forEach((band) => bandOf(drawing, band, look, across, up, entries));
+  panel.rules.forEach((rule) => ruleOf(drawing, rule, box, across, up));
+  panel.curves.forEach((curve) => curveOf(drawing, curve, look, box, across, up, entries));
+  panel.marks.forEach((mark) => markOf(drawing, mark, panel, across, up, entries));
+  return [drawing, ...(entries.length ? [legend(entries)] : [])];
+}
+
+function frame(drawing, panel, box, across, up) {
+  for (const tick of up.ticks) {
+    const y = up.place(tick);
+    drawing.append(shape("line", { x1: box.left, x2: box.right, y1: y, y2: y, class: "grid" }));
+    drawing.append(words(box.left - 6, y + 4, prefixed(tick), "end"));
+  }
+  for (const tick of across.ticks) {
+    const x = across.place(tick);
+    drawing.append(shape("line", { x1: x, x2: x, y1: box.bottom, y2: box.bottom + 4, class: "axis" }));
+    drawing.append(words(x, box.bottom + 17, prefixed(tick), "middle"));
+  }
+  drawing.append(shape("path", { d: `M${box.left} ${box.top}V${box.bottom}H${box.right}`, class: "axis" }));
+  drawing.append(words(box.right, box.bottom + 34, panel.x_label, "end", { class: "label" }));
+  drawing.append(words(4, 12, panel.y_label, "start", { class: "label" }));
+}
+
+function bandOf(drawing, band, look, across, up, entries) {
+  const inks = look(band.name) % SERIES;
+  const there = band.points.map(([x, , high]) => `${across.place(x)} ${up.place(high)}`);
+  const back = band.points.map(([x, low]) => `${across.place(x)} ${up.place(low)}`).reverse();
+  drawing.append(shape("path", { d: `M${[...there, ...back].join("L")}Z`, class: `band s${inks}` }));
+  if (band.name) entries.push([[shape("rect", { width: 24, height: 12, y: 1, class: `band s${inks}` })], band.name]);
+}
+
+function ruleOf(drawing, rule, box, across, up) {
+  const at = rule.axis === "x" ? across.place(rule.at) : up.place(rule.at);
+  const ends = rule.axis === "x"
+    ? { x1: at, x2: at, y1: box.top, y2: box.bottom }
+    : { x1: box.left, x2: box.right, y1: at, y2: at };
+  drawing.append(shape("line", { ...ends, class: "rule" }));
+  if (rule.axis === "x") {
+    const right = at + wide(rule.name) > box.right;
+    drawing.append(words(at + (right ? -4 : 4), box.top + 10, rule.name, right ? "end" : "start", { class: "halo" }));
+  } else drawing.append(words(box.right - 4, at - 4, rule.name, "end", { class: "halo" }));
+}
+
+function curveOf(drawing, curve, look, box, across, up, entries) {
+  const number = look(curve.name || curve.sign), ink = `s${number % SERIES}`;
+  const places = curve.points
+    .map(([x, y]) => [across.place(x), up.place(y)])
+    .filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y));
+  const marker = MARKERS[number % MARKERS.length];
+  const path = `M${places.map((place) => place.join(" ")).join("L")}`;
+  const dash = curve.style === "dashed" ? "6 4" : DASHES[number % DASHES.length];
+  const stroke = { class: `line ${ink}`, "stroke-dasharray": dash };
+  const swatch = [];
+  if (curve.fill && places.length)
+    drawing.append(shape("path", { d: `${path}L${places.at(-1)[0]} ${box.bottom}L${places[0][0]} ${box.bottom}Z`, class: `band ${ink}` }));
+  if (curve.style !== "points" && places.length) {
+    drawing.append(shape("path", { d: path, ...stroke }));
+    swatch.push(shape("line", { x1: 1, x2: 25, y1: 7, y2: 7, ...stroke }));
+  }
+  if (curve.style === "points" || places.length <= FEW) {
+    for (const [x, y] of places) drawing.append(put(marker(x, y), { class: `dot ${ink}` }));
+    swatch.push(put(marker(13, 7), { class: `dot ${ink}` }));
+  }
+  if (curve.name) entries.push([swatch, curve.name]);
+}
+
+function markOf(drawing, mark, panel, across, up, entries) {
+  const x = across.place(mark.x), y = up.place(mark.y);
+  const sign = (cx, cy) => [
+    shape("circle", { cx, cy, r: 8, class: "mark" }),
+    words(cx, cy + 4, mark.sign, "middle", { class: "sign" }),
+  ];
+  drawing.append(...sign(x, y));
+  entries.push([sign(13, 7), `${mark.name}: ${prefixed(mark.x)} ${panel.x_label}, ${prefixed(mark.y)} ${panel.y_label}`]);
+}

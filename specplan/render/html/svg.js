@@ -1,0 +1,93 @@
+"use strict";
+// Shapes and scales. Text reaches the page as text only: nothing here reads markup.
+const NS = "http://www.w3.org/2000/svg";
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function put(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  for (const child of children || []) node.append(child);
+  return node;
+}
+const html = (name, attributes, ...children) => put(document.createElement(name), attributes, children);
+const shape = (name, attributes, ...children) => put(document.createElementNS(NS, name), attributes, children);
+const words = (x, y, text, anchor, more) =>
+  shape("text", { x, y, "text-anchor": anchor || "start", ...more }, text);
+const wide = (text, size) => text.length * (size || 12) * 0.56; // of letters, roughly
+
+function canvas(width, height, name) {
+  return shape("svg", {
+    viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": name,
+  });
+}
+
+const SERIES = 6;
+const DASHES = ["", "7 4", "2 3", "10 3 2 3", "14 4", "4 2 1 2"];
+// Each name has one look in a whole figure.
+function looks() {
+  const known = new Map();
+  return (name) => {
+    if (!known.has(name)) known.set(name, known.size);
+    return known.get(name);
+  };
+}
+
+function prefixed(value) {
+  const size = Math.abs(value);
+  if (value !== 0 && size < 1e-3) return value.toExponential(0);
+  for (const [sign, unit] of [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+    if (size >= (sign === "k" ? 1e4 : unit)) return `${+(value / unit).toPrecision(3)} ${sign}`;
+  }
+  return String(+value.toPrecision(4));
+}
+
+// An axis from value to pixel, with its ticks.
+function axis(values, scale, from, to) {
+  const log = scale === "log";
+  const along = log ? Math.log10 : (value) => value;
+  const known = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  let low = Math.min(...known), high = Math.max(...known);
+  if (!known.length) { low = 1; high = 10; }
+  if (log) { low /= 1.15; high *= 1.15; } else {
+    low = Math.min(low, 0);
+    high = high > low ? high + 0.05 * (high - low) : low + 1;
+  }
+  const a = along(low), b = along(high);
+  const place = (value) => from + ((along(value) - a) / (b - a)) * (to - from);
+  const most = Math.max(2, Math.floor(Math.abs(to - from) / 70));
+  return { place, low, high, ticks: log ? decades(low, high, most) : steps(low, high, most) };
+}
+
+function steps(low, high, most) {
+  const raw = (high - low) / most, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((part) => part * power).find((one) => one >= raw) || 10 * power;
+  const found = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n += 1) found.push(n * step);
+  return found;
+}
+
+function decades(low, high, most) {
+  const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
+  for (const parts of [[1, 2, 5], [1, 3], [1]]) {
+    for (let stride = 1; stride < 40; stride += 1) {
+      const found = [];
+      for (let power = first; power <= last; power += stride)
+        for (const part of stride > 1 ? [1] : parts) found.push(part * 10 ** power);
+      const inside = found.filter((one) => one >= low && one <= high);
+      if (inside.length <= most + 1 && (inside.length > 1 || parts.length > 1)) {
+        if (inside.length > 1) return inside;
+        return [low, high].map((one) => +one.toPrecision(2));
+      }
+      if (parts.length > 1) break;
+    }
+  }
+  return [low, high].map((one) => +one.toPrecision(2));
+}
+
+function legend(entries) {
+  const list = html("ul", { class: "legend" });
+  for (const [swatch, text] of entries) {
+    const icon = shape("svg", { width: 26, height: 14, "aria-hidden": "true" }, ...swatch);
+    list.append(html("li", {}, icon, html("span", {}, text)));
+  }
+  return list;
+}
