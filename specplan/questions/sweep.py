@@ -101,7 +101,7 @@ def sweep(scenario: Scenario) -> Answer:
         command="sweep",
         value=Sweep(rows, drafting),
         table=table,
-        view=replace(_view(scenario, drafting), picture=lambda: drawn(table, BLOCKS)),
+        view=replace(_view(scenario, drafting), picture=lambda: drawn(table)),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(

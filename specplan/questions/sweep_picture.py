@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from specplan.domain.answer import Scalar, Table
 from specplan.domain.picture import Cells, Panel, Picture, Plot
 from specplan.questions.common import times
+from specplan.questions.grids import SETUP_COLUMNS
 from specplan.questions.pictures import (
     BEYOND,
     CELLS,
@@ -35,11 +36,11 @@ MAPS = 2  # panels that are left to maps
 FEW = 3  # values of an axis that make a map worth its room
 
 
-def drawn(table: Table, places: Sequence[str]) -> Picture:
-    """The picture of a sweep's rows; `places` are the columns that tell setups apart."""
+def drawn(table: Table) -> Picture:
+    """The picture of a sweep's rows."""
     rows = list(table.records())
     x, over = _axes(rows)
-    telling = [n for n in places if n != "context" and len(_values(rows, n)) > 1]
+    telling = [c.name for c in SETUP_COLUMNS if len(_values(rows, c.name)) > 1]
     apart = [*telling, *(n for n in ("context", "acceptance") if n not in {x, over})]
     if x == "alpha" or over == "alpha":
         apart.remove("acceptance")
