@@ -53,16 +53,11 @@ def _pieces(setup: Setup, bill: MemoryBill, *, drafted: bool) -> Iterator[Part]:
     if drafted:
         yield from _piece("drafter weights", bill.draft_weights_bytes)
     if bill.pool:
-        pool = bill.pool
-        if drafted:
-            yield from _piece(
-                "libraries, activations, graphs",
-                pool.libraries_bytes
-                + pool.activations_bytes
-                + pool.sampler_bytes
-                + pool.graphs_bytes,
-            )
-        yield from _piece("pool of caches", pool.pool_bytes if drafted else pool.pool_bytes_plain)
+        pool_bytes = bill.pool.pool_bytes if drafted else bill.pool.pool_bytes_plain
+        weights = bill.target_weights_bytes + (bill.draft_weights_bytes if drafted else 0.0)
+        beside_bytes = bill.usable_bytes - weights - pool_bytes
+        yield from _piece("libraries, activations, graphs", beside_bytes)
+        yield from _piece("pool of caches", pool_bytes)
         return
     fits = bill.largest_batch if drafted else bill.largest_batch_plain
     here = -(-fits // setup.attention_dp)

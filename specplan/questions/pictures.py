@@ -41,7 +41,7 @@ def scale_of(values: Sequence[float]) -> Scale:
 def fitting(name: str, sign: str, points: Sequence[tuple[float, float, bool]]) -> Iterator[Curve]:
     """A line through (x, y, whether it fits): dashed from the last that fits to where it does not.
 
-    Every piece has the name, which is one look.
+    The first piece has the name; the others look like it by their sign.
     """
     pieces = [
         (fits, [(x, y) for x, y, _ in some]) for fits, some in groupby(points, lambda p: p[2])
@@ -49,5 +49,6 @@ def fitting(name: str, sign: str, points: Sequence[tuple[float, float, bool]]) -
     before: tuple[float, float] | None = None
     for fits, some in pieces:
         joined = some if before is None else [before, *some]
-        yield Curve(name, tuple(joined), sign, style="line" if fits else "dashed")
+        named = name if before is None else ""
+        yield Curve(named, tuple(joined), sign, style="line" if fits else "dashed")
         before = some[-1]
