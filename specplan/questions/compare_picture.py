@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specplan.domain.picture import Bar, Bars, Picture, Piece, Rule
-from specplan.questions.compare_entry import SORTS, Entry
+from specplan.questions.compare_entry import Entry, figure_of
 from specplan.questions.pictures import SPEEDUP, left_out
 from specplan.units import significant
 
@@ -22,7 +22,7 @@ UNITS = {
 
 def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     """A bar for each candidate that has the figure, the first of them."""
-    having = [(e, f) for e in entries if e.compared and (f := _figure(e, sort)) is not None]
+    having = [(e, f) for e in entries if e.compared and (f := figure_of(e, sort)) is not None]
     kept = having[:MOST]
     bars = tuple(
         Bar(
@@ -35,9 +35,3 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     rules = (Rule("plain decoding", "x", 1.0),) if sort == "speedup" else ()
     title = ", ".join(("candidates", *left_out("candidates", kept, having)))
     return Picture(panels=(Bars(title=title, label=UNITS[sort], bars=bars, rules=rules),))
-
-
-def _figure(entry: Entry, sort: str) -> float | None:
-    """The column's own figure, whatever its order is."""
-    value: float | None = getattr(entry, SORTS[sort].columns[0])
-    return value
