@@ -27,7 +27,7 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     bars = tuple(
         Bar(
             f"{one.draft} for {one.target} on {one.tp}x {one.hardware}, k = {one.k}",
-            (Piece("candidate", figure, significant(figure)),),
+            (Piece(UNITS[sort], figure, significant(figure)),),
             "best" if one.best else "",
         )
         for one, figure in kept

@@ -101,7 +101,9 @@ def gate(scenario: Scenario) -> Answer:
         command="gate",
         value=value,
         table=table_from(COLUMNS, value.ranges),
-        view=replace(_view(scenario, setup, value), picture=lambda: drawn(value)),
+        view=replace(
+            _view(scenario, setup, value), picture=(lambda: drawn(value)) if value.ranges else None
+        ),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(

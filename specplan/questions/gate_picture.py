@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def drawn(value: Gate) -> Picture:
-    """The ranges of a schedule as steps, and the speedup at both ends of each; a gate without
-    ranges has where memory ends, batch 1 beside it.
+    """The ranges of a schedule as steps, and the speedup at both ends of each; for a gate
+    that has ranges.
     """
     ends = [(float(batch), r) for r in value.ranges for batch in (r.first_batch, r.last_batch)]
     k = tuple((batch, float(r.k)) for batch, r in ends)
@@ -29,14 +29,14 @@ def drawn(value: Gate) -> Picture:
             Plot(
                 x_label=LABELS["batch"],
                 y_label=LABELS["k"],
-                curves=(Curve("best k", k or ((1.0, 0.0),), "k"),),
+                curves=(Curve("best k", k, "k"),),
                 rules=rules,
                 y_scale="linear",
             ),
             Plot(
                 x_label=LABELS["batch"],
                 y_label=SPEEDUP,
-                curves=(Curve("at the best k, ends of ranges", speedup or ((1.0, 1.0),), "s"),),
+                curves=(Curve("at the best k, ends of ranges", speedup, "s"),),
                 rules=(PARITY, *rules),
                 y_scale="linear",
             ),

@@ -56,7 +56,7 @@ def _pieces(setup: Setup, bill: MemoryBill, *, drafted: bool) -> Iterator[Part]:
         pool_bytes = bill.pool.pool_bytes if drafted else bill.pool.pool_bytes_plain
         weights = bill.target_weights_bytes + (bill.draft_weights_bytes if drafted else 0.0)
         beside_bytes = bill.usable_bytes - weights - pool_bytes
-        yield from _piece("libraries, activations, graphs", beside_bytes)
+        yield from _piece("beside the pool", beside_bytes)
         yield from _piece("pool of caches", pool_bytes)
         return
     fits = bill.largest_batch if drafted else bill.largest_batch_plain
