@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from specplan.domain.answer import Basis, Scalar, Table
 from specplan.domain.picture import Band, Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
@@ -45,7 +46,7 @@ def candidates(table: Table, basis: Basis, scored: str) -> Picture:
             ),
         ),
         marks=tuple(marks),
-        rules=(PARITY,),
+        rules=(PARITY if scored == "speedup" else replace(PARITY, name="plain decoding"),),
         x_scale="linear",
         y_scale="linear",
     )
@@ -57,7 +58,8 @@ def _rounds(rows: Sequence[Row]) -> Bars:
     near = [row for row in rows if row["near"]] if len(rows) > MOST else list(rows)
     bars = []
     for row in near:
-        parts = {"drafting": _number(row, "draft_s"), "verification": _number(row, "verify_s")}
+        own = "verification" if row["k"] else "plain step"
+        parts = {"drafting": _number(row, "draft_s"), own: _number(row, "verify_s")}
         pieces = tuple(Piece(n, s, people(s, "s")) for n, s in parts.items() if s > 0)
         tpot = f"{people(_number(row, 'tpot_s'), 's')} a token"
         bars.append(Bar(f"k = {row['k']}", pieces, tpot))

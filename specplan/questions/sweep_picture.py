@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from specplan.domain.answer import Scalar, Table
 from specplan.domain.picture import Cells, Panel, Picture, Plot
+from specplan.errors import UsageError
 from specplan.questions.common import times
 from specplan.questions.grids import SETUP_COLUMNS
 from specplan.questions.pictures import (
@@ -32,12 +33,19 @@ LABELS = {
     "alpha": "acceptance of a draft token",
     "k": "k, draft tokens per round",
 }
+ROWS = 200_000  # that one panel or another is picked from
 MAPS = 2  # panels that are left to maps
 FEW = 3  # values of an axis that make a map worth its room
 
 
 def drawn(table: Table) -> Picture:
     """The picture of a sweep's rows."""
+    if table.rows > ROWS:
+        raise UsageError(
+            f"{table.rows:,} points are more than a picture shows",
+            expected=f"at most {ROWS:,}",
+            hint="take coarser steps",
+        )
     rows = list(table.records())
     x, over = _axes(rows)
     telling = [c.name for c in SETUP_COLUMNS if len(_values(rows, c.name)) > 1]

@@ -15,6 +15,7 @@ from specplan.domain.card import Dtype
 from specplan.domain.drafters import ModelDrafter
 from specplan.domain.picture import Bars, Cells, Picture, Plot
 from specplan.domain.scenario import Scenario, Setup
+from specplan.errors import UsageError
 from specplan.questions.best_k import best_k
 from specplan.questions.explain import explain
 from specplan.questions.gate import gate
@@ -126,3 +127,10 @@ def test_gate_draws_its_ranges() -> None:
     assert [y for _, y in speedup.curves[0].points] == [
         row[end] for row in rows for end in ("speedup_first", "speedup_last")
     ]
+
+
+def test_a_sweep_of_too_many_points_has_no_picture() -> None:
+    wide = replace(ONE, batch=tuple(range(1, 501)), k=tuple(range(1, 9)))
+    wide = replace(wide, acceptance=tuple(Alpha(a / 100) for a in range(1, 61)))
+    with pytest.raises(UsageError, match="240,000 points are more than a picture shows"):
+        picture(sweep(wide))
