@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -27,6 +27,7 @@ from specplan.physics.estimate import (
 from specplan.physics.round import bound_names
 from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
+from specplan.questions.best_k_picture import candidates
 from specplan.questions.best_ks import best_ks
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.bills import MemoryBill, bill_of, cap_notes, fitting_tp
@@ -129,12 +130,14 @@ def best_k(
     (point,) = points_of(scenario)
     weighed = weigh(point, scenario.candidates, scenario.k)
     value = _in_full(weighed, goal, scenario, need, usd_per_gpu_hour)
+    table = table_of(COLUMNS, tuple(rows(weighed, goal)))
+    basis, scored = basis_of(scenario, spread=True), view.SCORED[goal]
     return Answer(
         command="best-k",
         value=value,
-        table=table_of(COLUMNS, tuple(rows(weighed, goal))),
-        view=view.one(value, weighed),
-        basis=basis_of(scenario, spread=True),
+        table=table,
+        view=replace(view.one(value, weighed), picture=lambda: candidates(table, basis, scored)),
+        basis=basis,
         inputs=scenario.inputs,
         notes=(
             *scenario.notes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from specplan.physics.round import Timing, bound_names, cost_ratio, time_rounds
 from specplan.physics.surface import Surface, best_k_surface
 from specplan.physics.survival import tokens_table
 from specplan.physics.tokens import FloatArray
+from specplan.questions.best_k_picture import workloads
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, percent, setups_caption
@@ -112,16 +113,18 @@ def best_ks(scenario: Scenario, objective: Objective) -> Answer:
         reaches_k_max=not scenario.k and any(bool(reaches) for _, reaches in ends),
         rule=_rule(scenario, objective),
     )
+    table = Table(
+        columns=COLUMNS,
+        aside=(SERVED_BY,),
+        rows=scenario.workloads,
+        chunks=lambda: (_chunk(won) for won in _all(scenario, objective)),
+    )
+    places = [column.name for column in SETUP_COLUMNS]
     return Answer(
         command="best-k",
         value=value,
-        table=Table(
-            columns=COLUMNS,
-            aside=(SERVED_BY,),
-            rows=scenario.workloads,
-            chunks=lambda: (_chunk(won) for won in _all(scenario, objective)),
-        ),
-        view=_view(value, scenario),
+        table=table,
+        view=replace(_view(value, scenario), picture=lambda: workloads(table, places)),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(

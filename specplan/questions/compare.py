@@ -14,6 +14,7 @@ from specplan.questions.bills import fitting_tp
 from specplan.questions.common import basis_of, refuse_mix
 from specplan.questions.compare_entry import ASIDE, COLUMNS, SORTS, Entry, figure_of, ranked
 from specplan.questions.compare_judge import Judge, place_of
+from specplan.questions.compare_picture import drawn
 from specplan.questions.compare_reasons import UNKNOWN
 from specplan.questions.cost import refuse_price
 
@@ -74,7 +75,10 @@ def compare(
         command="compare",
         value=answered,
         table=table_from(COLUMNS, (*placed, *left), ASIDE),
-        view=view.page(answered, [*placed, *left], contest.scenario),
+        view=replace(
+            view.page(answered, [*placed, *left], contest.scenario),
+            picture=(lambda: drawn(placed, sort)) if best else None,
+        ),
         basis=_basis(contest, judge.setups(order)),
         inputs=contest.scenario.inputs,
         notes=(

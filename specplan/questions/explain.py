@@ -25,6 +25,7 @@ from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import paid_alone
 from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, one_setup, refuse_mix
+from specplan.questions.explain_picture import drawn
 from specplan.questions.explain_view import Explained, PassFigures, draft_names, explained
 from specplan.questions.weigh import Point, weigh
 
@@ -74,11 +75,12 @@ def explain(scenario: Scenario) -> Answer:
     timing = time_rounds(setup, scenario.context, scenario.batch, scenario.k)
     ideal = ideal_rounds(setup, scenario.context, scenario.batch, scenario.k)
     value = _value(scenario, setup, timing, ideal)
+    table = table_of(COLUMNS, list(_rows(setup, timing)))
     return Answer(
         command="explain",
         value=value,
-        table=table_of(COLUMNS, list(_rows(setup, timing))),
-        view=explained(scenario, setup, value),
+        table=table,
+        view=replace(explained(scenario, setup, value), picture=lambda: drawn(setup, value, table)),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *_misfit(scenario, setup)),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from specplan.domain.answer import Facts, Lines, Rows, View
 from specplan.domain.drafter import Does
-from specplan.domain.picture import Curve, Mark, Picture, Plot
 from specplan.domain.scenario import Scenario, Setup
 from specplan.physics.prefill import Prefill
 from specplan.questions.common import dtype_words, percent, times
@@ -73,7 +72,6 @@ def explained(scenario: Scenario, setup: Setup, value: Explained) -> View:
             Facts(tuple(_facts(value))),
             Lines(tuple(_difference(value)), wrap=True),
         ),
-        picture=lambda: Picture(panels=(_roofline(setup, value),)),
     )
 
 
@@ -153,26 +151,3 @@ def _drafting_s(value: Explained) -> float:
     ideal_s = value.round_s - value.waits_s - value.verify.ideal_s
     beyond_s = value.draft_s - ideal_s
     return beyond_s if beyond_s > 1e-9 * value.round_s else 0.0
-
-
-def _roofline(setup: Setup, value: Explained) -> Plot:
-    """The roof of the card, and every pass under it."""
-    peak = setup.hardware.rates[setup.hardware.compute_dtype(setup.dtype)]
-    low, high = 0.5, max(value.ridge * 8, value.verify.intensity * 2)
-    slope = setup.hardware.bandwidth
-    roof = ((low, slope * low), (value.ridge, peak), (high, peak))
-    passes = [("P", "plain step", value.plain), ("V", "verification", value.verify)]
-    signs = {"draft keys": "K", "first draft": "1", "draft": "D", "draft tokens": "T"}
-    passes += [
-        (signs[name], f"{name} pass", figures)
-        for name, figures in zip(value.draft_passes, value.drafts, strict=True)
-    ]
-    return Plot(
-        x_label="FLOP/B",
-        y_label="FLOP/s",
-        curves=(Curve(f"{setup.hardware.name} {setup.dtype}", roof),),
-        marks=tuple(
-            Mark(sign, name, figures.intensity, figures.flops_per_s)
-            for sign, name, figures in passes
-        ),
-    )

@@ -26,6 +26,7 @@ from specplan.questions.best_k_view import crossing_words
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
+from specplan.questions.gate_picture import drawn
 from specplan.questions.weigh import lengths
 from specplan.units import people
 
@@ -100,7 +101,9 @@ def gate(scenario: Scenario) -> Answer:
         command="gate",
         value=value,
         table=table_from(COLUMNS, value.ranges),
-        view=_view(scenario, setup, value),
+        view=replace(
+            _view(scenario, setup, value), picture=(lambda: drawn(value)) if value.ranges else None
+        ),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(

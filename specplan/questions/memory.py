@@ -19,6 +19,7 @@ from specplan.questions.bills import (
 )
 from specplan.questions.common import basis_of, refuse_mix
 from specplan.questions.grids import PLACE_COLUMNS
+from specplan.questions.memory_picture import drawn
 from specplan.questions.memory_view import view_of
 from specplan.questions.pools import POOL_COLUMNS, pool_notes
 from specplan.questions.servings import SERVED_BY, SERVING_COLUMNS, serving_cells
@@ -82,7 +83,10 @@ def memory(scenario: Scenario, limits: Limits = NO_LIMITS) -> Answer:
         command="memory",
         value=Memory(tuple(bills), tuple(arms)),
         table=table_of(COLUMNS, records, (SERVED_BY,)),
-        view=view_of(scenario, bills, arms, asked, limits),
+        view=replace(
+            view_of(scenario, bills, arms, asked, limits),
+            picture=lambda: drawn(scenario.setups, bills),
+        ),
         basis=_basis(scenario, bills, timed=bool(arms)),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *_grouped(scenario.setups), *_counted(scenario, bills)),

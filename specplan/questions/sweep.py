@@ -36,6 +36,7 @@ from specplan.questions.grids import (
 )
 from specplan.questions.memory_view import memory_line
 from specplan.questions.servings import SERVED_BY, SERVING_NAMES, told_once
+from specplan.questions.sweep_picture import drawn
 from specplan.questions.weigh import lengths
 
 COLUMNS = (
@@ -95,13 +96,12 @@ def sweep(scenario: Scenario) -> Answer:
     drafting = tuple(_drafting(setup, scenario) for setup in scenario.setups)
     widths = [len(lengths(setup, scenario.k)) for setup in scenario.setups]
     rows = sum(widths) * scenario.workloads // len(scenario.setups)
+    table = Table(columns=COLUMNS, aside=(SERVED_BY,), rows=rows, chunks=lambda: _chunks(scenario))
     return Answer(
         command="sweep",
         value=Sweep(rows, drafting),
-        table=Table(
-            columns=COLUMNS, aside=(SERVED_BY,), rows=rows, chunks=lambda: _chunks(scenario)
-        ),
-        view=_view(scenario, drafting),
+        table=table,
+        view=replace(_view(scenario, drafting), picture=lambda: drawn(table)),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(

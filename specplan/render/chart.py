@@ -24,6 +24,12 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:
             f"{answer.command} has no chart", where=Where("--format"), hint="explain draws one"
         )
     plots = [panel for panel in answer.view.picture().panels if isinstance(panel, Plot)]
+    if not plots:
+        raise UsageError(
+            f"{answer.command} has bars or maps here, which are not drawn in characters",
+            where=Where("--format"),
+            hint="-o x.svg draws them",
+        )
     out.write(f"{shown(answer.view.title)}  [{shown(answer.basis.says)}]\n")
     out.writelines(f"{shown(line)}\n" for line in answer.view.caption)
     across = _Axis.over([x for plot in plots for x, _ in _places(plot)], WIDTH, plots[0].x_scale)

@@ -115,7 +115,10 @@ def test_a_chart_shows_the_passes_under_the_roof(capsys):
         ("explain -t llama-3-8b -d free -g h100,h200 -a 0.8 -k 1", "explain is about one setup"),
         (f"{POINT} -e vlm", "--engine: unknown engine 'vlm'; did you mean 'vllm'?"),
         (f"{POINT} -e vllm@0.1", "--engine: vllm 0.1 is older than its card goes; "),
-        ("memory -t llama-3-8b -d free -g h100 -f chart", "--format: memory has no chart; explain"),
+        (
+            "memory -t llama-3-8b -d free -g h100 -f chart",
+            "--format: memory has bars or maps here, ",
+        ),
     ],
 )
 def test_mistakes(capsys, typed, message):

@@ -1,0 +1,94 @@
+"""The picture of a memory bill: a GPU without and with the drafter, and sequences by context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specplan.domain.picture import Bar, Bars, Curve, Picture, Plot, Rule
+from specplan.domain.picture import Piece as Part
+from specplan.domain.scenario import Setup
+from specplan.questions.bills import MemoryBill
+from specplan.questions.pictures import SIGNS, left_out, scale_of, thinned
+from specplan.units import people
+
+MOST = 6  # setups drawn
+
+
+def drawn(setups: Sequence[Setup], bills: Sequence[MemoryBill]) -> Picture:
+    """Bars for the first context of each setup; lines over contexts where there are several."""
+    each = len(bills) // len(setups)
+    every = list(
+        zip(setups, [bills[i * each : (i + 1) * each] for i in range(len(setups))], strict=True)
+    )
+    kept = thinned(every, MOST)
+    said = [*left_out("setups", kept, every)]
+    panels: list[Bars | Plot] = [_bars(setup, some[0], said) for setup, some in kept]
+    if each > 1:
+        panels.append(_sequences(kept, said))
+    return Picture(panels=tuple(panels))
+
+
+def _bars(setup: Setup, bill: MemoryBill, said: Sequence[str]) -> Bars:
+    rules = [Rule(f"usable {people(bill.usable_bytes, 'B')}", "x", bill.usable_bytes)]
+    rules.append(Rule(f"GPU {people(bill.memory_bytes, 'B')}", "x", bill.memory_bytes))
+    arms = (
+        ("without drafter", False, bill.largest_batch_plain),
+        ("with drafter", True, bill.largest_batch),
+    )
+    context = people(bill.context, "tokens")
+    return Bars(
+        title=", ".join((setup.label, f"context {context}", *said)),
+        label="memory of one GPU, bytes",
+        bars=tuple(
+            Bar(name, tuple(_pieces(setup, bill, drafted=drafted)), f"{fits:,} sequences fit")
+            for name, drafted, fits in arms
+        ),
+        rules=tuple(rules),
+    )
+
+
+def _pieces(setup: Setup, bill: MemoryBill, *, drafted: bool) -> Iterator[Part]:
+    """Weights, caches of the sequences that fit, and what an engine keeps beside them."""
+    yield from _piece("target weights", bill.target_weights_bytes)
+    if drafted:
+        yield from _piece("drafter weights", bill.draft_weights_bytes)
+    if bill.pool:
+        pool_bytes = bill.pool.pool_bytes if drafted else bill.pool.pool_bytes_plain
+        weights = bill.target_weights_bytes + (bill.draft_weights_bytes if drafted else 0.0)
+        beside_bytes = bill.usable_bytes - weights - pool_bytes
+        yield from _piece("beside the pool", beside_bytes)
+        yield from _piece("pool of caches", pool_bytes)
+        return
+    fits = bill.largest_batch if drafted else bill.largest_batch_plain
+    here = -(-fits // setup.attention_dp)
+    yield from _piece("target KV", here * bill.target_kv_bytes_per_sequence)
+    if drafted:
+        yield from _piece("drafter KV", fits * bill.draft_kv_bytes_per_sequence)
+
+
+def _piece(name: str, size: float) -> Iterator[Part]:
+    if size > 0:
+        yield Part(name, size, people(size, "B"))
+
+
+def _sequences(kept: Sequence[tuple[Setup, Sequence[MemoryBill]]], said: Sequence[str]) -> Plot:
+    """Sequences that fit over the context, without and with the drafter."""
+    curves = []
+    for number, (setup, bills) in enumerate(kept):
+        name = f"{setup.label}: " if len(kept) > 1 else ""
+        for drafted in (False, True):
+            points = tuple(
+                (bill.context, float(bill.largest_batch if drafted else bill.largest_batch_plain))
+                for bill in sorted(bills, key=lambda one: one.context)
+            )
+            sign = (SIGNS.upper() if drafted else SIGNS)[number]
+            curves.append(Curve(f"{name}{'with' if drafted else 'without'} drafter", points, sign))
+    contexts = [x for curve in curves for x, _ in curve.points]
+    return Plot(
+        title=", ".join(("sequences that fit", *said)),
+        x_label="context, tokens",
+        y_label="sequences that fit",
+        curves=tuple(curves),
+        x_scale=scale_of(contexts),
+        y_scale="linear",
+    )

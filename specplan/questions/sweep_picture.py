@@ -1,0 +1,184 @@
+"""The picture of a sweep: speedup over one axis, a line for each k, a panel for each of the rest;
+and a map where batch and acceptance both vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from specplan.domain.answer import Scalar, Table
+from specplan.domain.picture import Cells, Panel, Picture, Plot
+from specplan.errors import UsageError
+from specplan.questions.common import times
+from specplan.questions.grids import SETUP_COLUMNS
+from specplan.questions.pictures import (
+    BEYOND,
+    CELLS,
+    CURVES,
+    PANELS,
+    PARITY,
+    SIGNS,
+    SPEEDUP,
+    fitting,
+    left_out,
+    scale_of,
+    thinned,
+)
+from specplan.units import people
+
+Row = Mapping[str, Scalar]
+LABELS = {
+    "batch": "batch, sequences",
+    "context": "context, tokens",
+    "alpha": "acceptance of a draft token",
+    "k": "k, draft tokens per round",
+}
+ROWS = 200_000  # that one panel or another is picked from
+MAPS = 2  # panels that are left to maps
+FEW = 3  # values of an axis that make a map worth its room
+
+
+def drawn(table: Table) -> Picture:
+    """The picture of a sweep's rows."""
+    if table.rows > ROWS:
+        raise UsageError(
+            f"{table.rows:,} points are more than a picture shows",
+            expected=f"at most {ROWS:,}",
+            hint="take coarser steps",
+        )
+    rows = list(table.records())
+    x, over = _axes(rows)
+    telling = [c.name for c in SETUP_COLUMNS if len(_values(rows, c.name)) > 1]
+    apart = [*telling, *(n for n in ("context", "acceptance") if n not in {x, over})]
+    if x == "alpha" or over == "alpha":
+        apart.remove("acceptance")
+    apart = [name for name in apart if len(_values(rows, name)) > 1]
+    groups = _grouped(rows, apart)
+    mapped = _mapped(rows, telling)
+    kept = thinned(list(groups), PANELS - len(mapped))
+    said = [*left_out("panels", kept, list(groups))]
+    panels: list[Panel] = [_plot(groups[key], apart, key, (x, over), said) for key in kept]
+    panels += mapped
+    return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
+
+
+def _values(rows: Sequence[Row], name: str) -> list[Scalar]:
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def _axes(rows: Sequence[Row]) -> tuple[str, str]:
+    """What runs along the axis, and what has a line for each value."""
+    numbers = ["batch", "context"]
+    if None not in _values(rows, "alpha"):
+        numbers.append("alpha")
+    numbers.append("k")
+    varied = [name for name in numbers if len(_values(rows, name)) > 1]
+    x = varied[0] if varied else "batch"
+    return (x, "k") if x != "k" else ("k", "batch")
+
+
+def _grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Scalar, ...], list[Row]]:
+    """Rows by the values of some columns."""
+    groups: dict[tuple[Scalar, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def _said(name: str, value: Scalar) -> str:
+    """The value of an axis as a panel's title says it."""
+    if name == "context":
+        return f"context {people(float(value or 0), 'tokens')}"
+    if name in {"acceptance", "tp", "k"}:
+        return f"{name} {value}"
+    return str(value)
+
+
+def _plot(
+    rows: Sequence[Row],
+    names: Sequence[str],
+    key: tuple[Scalar, ...],
+    axes: tuple[str, str],
+    said: Sequence[str],
+) -> Plot:
+    x, over = axes
+    lines = _grouped(rows, (over,))
+    if over == "k" and len(lines) > 1:
+        lines.pop((0,), None)  # plain decoding is the rule
+    kept = thinned(list(lines), CURVES)
+    curves = [
+        curve
+        for sign, one in zip(SIGNS, kept, strict=False)
+        for curve in fitting(_named(over, one[0]), sign, sorted(map(_pointed(x), lines[one])))
+    ]
+    head = [_said(name, value) for name, value in zip(names, key, strict=True)]
+    head += [*left_out("lines", kept, list(lines)), *said]
+    if any(curve.style == "dashed" for curve in curves):
+        head.append(BEYOND)
+    values = [at for curve in curves for at, _ in curve.points]
+    return Plot(
+        title=", ".join(head),
+        x_label=LABELS[x],
+        y_label=SPEEDUP,
+        curves=tuple(curves),
+        rules=(PARITY,),
+        x_scale="linear" if x in {"alpha", "k"} else scale_of(values),
+        y_scale="linear",
+    )
+
+
+def _pointed(x: str) -> Callable[[Row], tuple[float, float, bool]]:
+    return lambda row: (float(row[x] or 0), _speed(row), bool(row["fits"]))
+
+
+def _named(over: str, value: Scalar) -> str:
+    return f"k = {value}" if over == "k" else f"{over} {value:,}"
+
+
+def _mapped(rows: Sequence[Row], telling: Sequence[str]) -> list[Cells]:
+    """The best speedup by batch and acceptance, for as many places and contexts as have room."""
+    if min(len(_values(rows, "batch")), len(_values(rows, "acceptance"))) < FEW:
+        return []
+    names = [*telling, *(["context"] if len(_values(rows, "context")) > 1 else [])]
+    groups = _grouped(rows, names)
+    kept = thinned(list(groups), MAPS)
+    said = [*left_out("maps", kept, list(groups))]
+    return [_map(groups[key], names, key, said) for key in kept]
+
+
+def _map(
+    rows: Sequence[Row], names: Sequence[str], key: tuple[Scalar, ...], said: Sequence[str]
+) -> Cells:
+    best: dict[tuple[Scalar, Scalar], Row] = {}
+    for row in rows:
+        at = row["batch"], row["acceptance"]
+        if at not in best or _speed(row) > _speed(best[at]):
+            best[at] = row
+    all_x, all_y = _values(rows, "batch"), _values(rows, "acceptance")
+    x, y = thinned(all_x, CELLS), thinned(all_y, CELLS)
+    head = [_said(name, value) for name, value in zip(names, key, strict=True)]
+    head += [*left_out("batches", x, all_x), *left_out("acceptances", y, all_y), *said]
+    return Cells(
+        title=", ".join(("best of the k asked", *head, *_unfit(best.values()))),
+        x_label=LABELS["batch"],
+        y_label="acceptance",
+        label=SPEEDUP,
+        x=tuple(f"{one:,}" for one in x),
+        y=tuple(map(str, y)),
+        values=tuple(tuple(_speed(best[b, a]) for b in x) for a in y),
+        texts=tuple(tuple(_cell(best[b, a]) for b in x) for a in y),
+        middle=1.0,
+    )
+
+
+def _unfit(rows: Iterable[Row]) -> Iterator[str]:
+    if not all(row["fits"] for row in rows):
+        yield "~ does not fit"
+
+
+def _cell(row: Row) -> str:
+    return f"{times(_speed(row))} k={row['k']}{'' if row['fits'] else ' ~'}"
+
+
+def _speed(row: Row) -> float:
+    return float(row["speedup"] or 0)

@@ -1,0 +1,136 @@
+"""Pictures show the rows of their answers, and say what they leave out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from engine_worlds import CHIP, ENGINE, RELEASE
+
+from specplan.catalogue.store import Catalogue
+from specplan.domain.acceptance import Alpha
+from specplan.domain.answer import Answer
+from specplan.domain.card import Dtype
+from specplan.domain.drafters import ModelDrafter
+from specplan.domain.picture import Bars, Cells, Picture, Plot
+from specplan.domain.scenario import Scenario, Setup
+from specplan.errors import UsageError
+from specplan.questions.best_k import best_k
+from specplan.questions.explain import explain
+from specplan.questions.gate import gate
+from specplan.questions.memory import memory
+from specplan.questions.pictures import CURVES, PANELS, fitting, left_out, thinned
+from specplan.questions.sweep import sweep
+
+STORE = Catalogue()
+SETUP = Setup(
+    target=STORE.model("llama-3.1-8b").card,
+    draft=ModelDrafter(STORE.model("llama-3.2-1b").card),
+    hardware=CHIP,
+    tp=1,
+    draft_tp=1,
+    engine=ENGINE,
+    dtype=Dtype.BF16,
+    draft_dtype=Dtype.BF16,
+    kv_dtype=Dtype.BF16,
+    release=RELEASE,
+)
+ONE = Scenario(setups=(SETUP,), batch=(4,), context=(1024,), acceptance=(Alpha(0.8),))
+GRID = replace(ONE, batch=(1, 8, 64), acceptance=tuple(map(Alpha, (0.5, 0.7, 0.9))), k=(1, 2, 4))
+
+
+def picture(answer: Answer) -> Picture:
+    assert answer.view.picture is not None
+    return answer.view.picture()
+
+
+def test_sweep_draws_each_row_once() -> None:
+    """Pieces of a line that stops fitting share a point, which is one row."""
+    answer = sweep(GRID)
+    plots = [panel for panel in picture(answer).panels if isinstance(panel, Plot)]
+    drawn = {
+        (plot.title[:14], curve.sign, point)
+        for plot in plots
+        for curve in plot.curves
+        for point in curve.points
+    }
+    assert sorted(point for _, _, point in drawn) == sorted(
+        (row["batch"], row["speedup"]) for row in answer.table.records()
+    )
+    assert all(rule.at == 1.0 for plot in plots for rule in plot.rules)
+
+
+def test_map_of_a_sweep_has_the_best_of_each_cell() -> None:
+    answer = sweep(GRID)
+    (cells,) = (panel for panel in picture(answer).panels if isinstance(panel, Cells))
+    rows = list(answer.table.records())
+    for y, line in zip(cells.y, cells.values, strict=True):
+        for x, value in zip(cells.x, line, strict=True):
+            here = (r["speedup"] for r in rows if (str(r["batch"]), r["acceptance"]) == (x, y))
+            assert value == max(here)
+    assert cells.middle == 1.0
+
+
+def test_what_is_left_out_is_said() -> None:
+    many = replace(ONE, batch=(1, 2), acceptance=tuple(Alpha(a / 20) for a in range(1, 13)))
+    panels = picture(sweep(replace(many, k=tuple(range(1, 13))))).panels
+    assert len(panels) == PANELS
+    assert all("8 of 12 panels" in panel.title for panel in panels)
+    assert all("8 of 12 lines" in panel.title for panel in panels)
+    assert thinned(range(10), 3) == (0, 4, 9)
+    assert not [*left_out("lines", range(CURVES), range(CURVES))]
+
+
+def test_a_line_is_dashed_from_the_last_that_fits() -> None:
+    solid, dashed = fitting("k = 1", "a", [(1, 2, True), (2, 3, True), (4, 1, False)])
+    assert (solid.name, solid.style, solid.points) == ("k = 1", "line", ((1, 2), (2, 3)))
+    assert (dashed.name, dashed.style, dashed.points) == ("", "dashed", ((2, 3), (4, 1)))
+
+
+def test_best_k_marks_the_best() -> None:
+    answer = best_k(ONE)
+    plot, bars = picture(answer).panels
+    assert isinstance(plot, Plot)
+    assert isinstance(bars, Bars)
+    (best,) = (mark for mark in plot.marks if mark.name == "best k")
+    (row,) = (row for row in answer.table.records() if row["best"])
+    assert (best.x, best.y) == (row["k"], row["speedup"])
+
+
+def test_a_round_takes_its_time() -> None:
+    answer = explain(replace(ONE, k=(4,)))
+    value = answer.value
+    _, sequence, _ = picture(answer).panels
+    assert isinstance(sequence, Bars)
+    plain, drafted = (math.fsum(p.size for p in bar.pieces) for bar in sequence.bars)
+    assert drafted == pytest.approx(value.round_s)  # type: ignore[attr-defined]
+    assert plain / drafted == pytest.approx(value.speedup)  # type: ignore[attr-defined]
+
+
+def test_memory_fits_what_it_says() -> None:
+    (bars,) = picture(memory(ONE)).panels
+    assert isinstance(bars, Bars)
+    usable = next(rule.at for rule in bars.rules if rule.name.startswith("usable"))
+    assert all(math.fsum(p.size for p in bar.pieces) <= usable * 1.0001 for bar in bars.bars)
+
+
+def test_gate_draws_its_ranges() -> None:
+    answer = gate(ONE)
+    k, speedup = picture(answer).panels
+    assert isinstance(k, Plot)
+    assert isinstance(speedup, Plot)
+    rows = list(answer.table.records())
+    assert [x for x, _ in k.curves[0].points] == [
+        row[end] for row in rows for end in ("first_batch", "last_batch")
+    ]
+    assert [y for _, y in speedup.curves[0].points] == [
+        row[end] for row in rows for end in ("speedup_first", "speedup_last")
+    ]
+
+
+def test_a_sweep_of_too_many_points_has_no_picture() -> None:
+    wide = replace(ONE, batch=tuple(range(1, 501)), k=tuple(range(1, 9)))
+    wide = replace(wide, acceptance=tuple(Alpha(a / 100) for a in range(1, 61)))
+    with pytest.raises(UsageError, match="240,000 points are more than a picture shows"):
+        picture(sweep(wide))
