@@ -6,9 +6,9 @@ from specplan.cli.demand import Demand
 from specplan.cli.options import Axes, Candidates, Out, PlanFile, Usd, What
 
 EXAMPLES = """\
-specplan report plan.yaml -o report.html
-specplan report plan.yaml -f markdown
-specplan report -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8 -o report.html"""
+specplan report -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.8
+specplan report chat.yaml -o report.html
+specplan report chat.yaml -f markdown"""
 
 
 def report(

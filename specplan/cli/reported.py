@@ -29,7 +29,6 @@ from specplan.domain.scenario import Scenario
 from specplan.errors import SpecplanError, Where
 from specplan.questions.replicas import shape_of
 from specplan.questions.report import report as question
-from specplan.questions.report_accuracy import within
 from specplan.questions.report_point import Judged
 from specplan.questions.report_sources import Cited
 
@@ -136,9 +135,9 @@ def _reported(asked: _Told) -> Answer:
         others["capacity"] = _capacity(asked)
 
     def cited(judged: Judged) -> Cited:
-        others["accuracy"] = within(scenario, judged.at.setup, bands().bands)
         return Cited(
             cards=dict(_sources(asked, scenario, judged)),
+            bands=bands().bands,
             inputs=scenario.inputs,
             command=asked.command,
             specplan=__version__,

@@ -9,7 +9,7 @@ from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Part, Ro
 from specplan.domain.scenario import Scenario
 from specplan.questions.common import basis_of, dtype_words, percent, refuse_mix, times
 from specplan.questions.report_dials import explorer_of, grid_of
-from specplan.questions.report_parts import Asked, Left, parts
+from specplan.questions.report_parts import PARTS, Asked, Left, parts
 from specplan.questions.report_point import Judged, judged, sentence
 from specplan.questions.report_sources import Cited
 from specplan.units import people
@@ -55,7 +55,7 @@ def report(
     others: Mapping[str, Answer | str] | None = None,
 ) -> Answer:
     """The report of a plan; exit 1 where an expectation fails, its traffic cannot be served or it
-    does not fit. `others` are answers of those who read files: check, capacity, accuracy; `cited`
+    does not fit. `others` are answers of those who read files: check, capacity; `cited`
     says where the cards of a judged plan come from.
     """
     refuse_mix(scenario, "report")
@@ -129,7 +129,7 @@ def _view(found: Judged, value: Report, basis: Basis, left: list[Left]) -> View:
     if value.break_even_alpha is not None:
         facts.append(("breaks even", f"at acceptance {value.break_even_alpha:.2f}"))
     sections: list[Facts | Lines | Rows] = [Facts(tuple(facts))]
-    told = tuple(f"No part {one.name}: {one.reason}" for one in left)
+    told = tuple(f"{PARTS[one.name].title}: left out, {one.reason}" for one in left)
     if told:
         sections.append(Lines(told, wrap=True))
     return View(title=value.sentence, sections=tuple(sections))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from specplan.units import people
 BEST = "best"
 EVERY = ("context", "batch", "alpha", "k")
 WORKLOAD, YIELD = EVERY[:3], ("context", "alpha", "k")
-ALPHAS = tuple(round(float(Fraction(n, 20)), 2) for n in range(6, 20))  # 0.3 to 0.95
+ALPHAS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 STRETCH = (0.25, 1.0, 2.0, 4.0)  # of the point's own context
 MOST_BATCHES = 10  # powers of two; the longest of them is near the largest that fits
 DIGITS = 5  # of what is drawn
@@ -46,7 +45,7 @@ class Grid:
 
 def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = ()) -> Grid:
     """The grid around a point: contexts up to what the target was trained on, batches up to what
-    fits, alphas from 0.3 to 0.95 beside its own acceptance, every candidate and the `k` given.
+    fits, alphas from 0.2 to 0.9 beside its own acceptance, every candidate and the `k` given.
     """
     setup = point.setup
     trained = setup.target.trained_context or math.inf
@@ -112,7 +111,7 @@ def _readings(point: Point, grid: Grid) -> Iterator[Reading]:
     drafted: tuple[str, ...] = EVERY if point.setup.draft.adapts else ("context", "batch", "k")
     yield _reading("speedup", "speedup", "1", EVERY, speedup, "times")
     yield _reading("tpot_s", "TPOT", "s", EVERY, tpot_s, "seconds")
-    yield _reading("tokens_per_s", "throughput", "tokens/s", EVERY, flow, _flow)
+    yield _reading("tokens_per_s", "throughput, tok/s", "tokens/s", EVERY, flow, _flow)
     yield _reading("tokens_per_round", "tokens/round", "tokens", YIELD, found.tokens, "number")
     yield _reading("best_k", "best k", "tokens", WORKLOAD, np.asarray(grid.k)[best], "count")
     yield _reading("best_speedup", "speedup of the best k", "1", WORKLOAD, most, "times")

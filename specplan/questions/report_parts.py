@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from specplan.domain.answer import Answer, Part
-from specplan.domain.picture import Bars, Panel, Picture, Plot
+from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
 from specplan.domain.scenario import Scenario
 from specplan.errors import SpecplanError
 from specplan.questions.best_k import best_k
@@ -16,6 +17,7 @@ from specplan.questions.explain import explain
 from specplan.questions.gate import gate
 from specplan.questions.memory import memory
 from specplan.questions.report_acceptance import kept
+from specplan.questions.report_accuracy import within
 from specplan.questions.report_dials import Grid
 from specplan.questions.report_point import Judged, alone, with_gate
 from specplan.questions.report_sources import Cited, reproduced, sources
@@ -26,7 +28,7 @@ from specplan.questions.sweep import sweep
 class Asked:
     """What a report is made of: the plan's scenario, its points judged, the grid around the one in
     detail, where its cards come from, the command to repeat it, and answers of those who can read
-    files: `capacity`, `accuracy`, `check`.
+    files: `capacity`, `check`; texts say why there is none.
     """
 
     scenario: Scenario
@@ -81,7 +83,7 @@ def _batch_alpha(asked: Asked) -> Made:
     if k == 0:
         k = max(grid.k[:2])
     here = alone(asked.scenario, judged.at, (k,))
-    return sweep(replace(here, batch=grid.batch, acceptance=grid.acceptance))
+    return _only(sweep(replace(here, batch=grid.batch, acceptance=grid.acceptance)), Cells)
 
 
 def _map(asked: Asked) -> Made:
@@ -146,70 +148,82 @@ def _gate_flags(asked: Asked) -> Made:
     return emit(with_gate(alone(asked.scenario, asked.judged.at)))
 
 
+def _accuracy(asked: Asked) -> Made:
+    return within(asked.scenario, asked.judged.at.setup, asked.cited.bands)
+
+
 def _other(name: str, reason: str = "") -> Callable[[Asked], Made]:
     return lambda asked: asked.others.get(name, reason)
 
 
-PARTS: Mapping[str, tuple[str, str, Callable[[Asked], Made]]] = {
-    "expectations": ("What the plan expects", "As specplan check judges it.", _expected),
-    "points": ("Every point of the plan", "The best draft length of each workload.", _points),
-    "best-k": (
+class Kind(NamedTuple):
+    """A part: its heading, a sentence, and what makes it, or "" where there is nothing to say."""
+
+    title: str
+    about: str
+    make: Callable[[Asked], Made]
+
+
+PARTS: Mapping[str, Kind] = {
+    "expectations": Kind("What the plan expects", "As specplan check judges it.", _expected),
+    "points": Kind("Every point of the plan", "The best draft length of each workload.", _points),
+    "best-k": Kind(
         "Best k and its margins",
         "Which draft length, what its neighbours lose, and how wrong acceptance may be.",
         _best_k,
     ),
-    "batch-alpha": (
+    "batch-alpha": Kind(
         "Batch and acceptance",
         "Speedup at one k; the border is where plain decoding becomes as fast.",
         _batch_alpha,
     ),
-    "best-k-map": (
+    "best-k-map": Kind(
         "Best k over batch and context",
         "The draft length that is best there, and its speedup.",
         _map,
     ),
-    "roofline": (
+    "roofline": Kind(
         "Roofline",
         "Both passes under the roof of the GPU: left of the ridge memory binds.",
         _roofline,
     ),
-    "time": ("Where the time goes", "A round beside plain steps, term by term.", _time),
-    "memory": (
+    "time": Kind("Where the time goes", "A round beside plain steps, term by term.", _time),
+    "memory": Kind(
         "Memory",
         "What a GPU holds without and with the drafter, and the sequences that fit.",
         _memory,
     ),
-    "acceptance": (
+    "acceptance": Kind(
         "Acceptance",
         "How often a draft token is kept, by its position, and what a round then yields.",
         _acceptance,
     ),
-    "gate": ("Schedule by load", "The best k at each batch that fits.", _gate),
-    "flags": ("Flags of the engine", "The plan in the engine's own words.", _flags),
-    "gate-flags": (
+    "gate": Kind("Schedule by load", "The best k at each batch that fits.", _gate),
+    "flags": Kind("Flags of the engine", "The plan in the engine's own words.", _flags),
+    "gate-flags": Kind(
         "Flags of the schedule",
         "The same with k by batch, as far as the engine can say it.",
         _gate_flags,
     ),
-    "capacity": (
+    "capacity": Kind(
         "GPUs for the traffic",
         "What the traffic needs without speculation, with one k and with k by load.",
         _other("capacity", "no traffic was given: --rate or --trace, or traffic: in the plan"),
     ),
-    "accuracy": (
+    "accuracy": Kind(
         "How accurate this is",
         "Predictions against rounds that were measured and met no constant.",
-        _other("accuracy"),
+        _accuracy,
     ),
-    "sources": (
+    "sources": Kind(
         "Sources",
         "Where every figure used comes from.",
         lambda asked: sources(asked.cited),
     ),
-    "reproduce": (
+    "reproduce": Kind(
         "To repeat this",
         "The command, versions and cards.",
         lambda asked: reproduced(asked.cited),
     ),
 }
-"""Name -> heading, a sentence, and what makes it ("" where there is nothing to say)."""
+"""By name, in the order they are read."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Scalar, View, table_of
+from specplan.domain.bands import Band
 from specplan.domain.card import Source
 from specplan.domain.scenario import Input
 from specplan.questions.showing import cited_words
@@ -26,9 +27,12 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """The sources of each card by its name, what the answer rests on, and the command."""
+    """The sources of each card by its name, how far rounds of every kind were off, what the answer
+    rests on, and the command.
+    """
 
     cards: Mapping[str, tuple[Source, ...]]
+    bands: tuple[Band, ...]
     inputs: Mapping[str, Input]
     command: str
     specplan: str

@@ -32,8 +32,8 @@ def test_unknown_format_lists_the_known():
         renderer("parquet")
     assert str(caught.value) == (
         "unknown format 'parquet'; "
-        "expected one of chart, csv, github, json, junit, markdown, pdf, plain, png, sarif, svg, "
-        "table, ..."
+        "expected one of chart, csv, github, html, json, junit, markdown, pdf, plain, png, sarif, "
+        "svg, ..."
     )
 
 

@@ -10,51 +10,12 @@ import unicodedata
 import xml.etree.ElementTree as ET
 
 import pytest
+from hostile_names import NAMES
 
 from specplan.render import FIGURES, FORMATS
 from specplan.render.align import columns
 from specplan.render.look import Look
 from specplan.visible import HIDDEN, visible
-
-NAMES = [
-    "[red]H100[/red]",
-    "H100 [/]",
-    "x[/foo]",
-    "[link=file:///etc/passwd]click[/link]",
-    ":smile: H100",
-    "\x1b[31mred",
-    "\x1b]0;title\x07",
-    "\x1b]8;;http://example.org\x1b\\click\x1b]8;;\x1b\\",
-    "\x1b[2J\x1b[H",
-    "\x9b31mC1",
-    "a\x00b",
-    "bell\x07 back\x08 tab\t feed\x0c vt\x0b",
-    "line\nbreak\r\nand\u2028more\u2029\x85end",
-    "\u202eevil\u202c",
-    "zero\u200bwidth\ufeff",
-    "half \ud800 pair",
-    "private \ue000 unassigned \u0378 no character \uffff",
-    "tag \U000e0001",
-    "=HYPERLINK(1)",
-    "+1+1",
-    "-2+3",
-    "@SUM(A1)",
-    "\t=1",
-    "a|b",
-    "`code`",
-    "<script>alert(1)</script>",
-    "[l](javascript:alert(1))",
-    "*bold* _it_ ~~no~~ $x$ &lt; # h",
-    "\\",
-    "end\\|",
-    "ok\n::error file=x::injected",
-    "::set-output name=a::b",
-    "100%0A, a: b",
-    "</failure></testcase>]]>",
-    '" onclick="x\' &amp;',
-    '", "b": "c',
-    "caf\u00e9 \u6a21\u578b \U0001f600",
-]
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 

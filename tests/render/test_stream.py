@@ -93,13 +93,20 @@ def through(name, section):
     return chunks, sink
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS.keys() - FIGURES - {"chart"}))  # draw no rows
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - FIGURES - {"chart", "html"}))
 def test_no_format_holds_more_than_one_chunk(name):
+    """Pictures draw no rows, and a page shows the first of them."""
     chunks, sink = through(name, LISTING)
     assert chunks.made == (ROWS // CHUNK) * (2 if name == "junit" else 1)
     shown = ROWS // 20 if name in {"plain", "text", "table", "markdown"} else ROWS
     assert shown <= sink.lines < 2.1 * shown
     assert sink.longest < 300 * CHUNK
+
+
+def test_a_page_shows_the_first_rows_and_says_so():
+    chunks, sink = through("html", LISTING)
+    assert chunks.made == 2_000 // (CHUNK // 20)  # a row in 20 is for people
+    assert 2_000 < sink.lines < 10_000
 
 
 @pytest.mark.parametrize("name", ["plain", "markdown"])

@@ -1,17 +1,17 @@
 // Lying bars of pieces end to end, on one scale from 0.
 function bars(panel, width, name) {
-  const tall = 46, top = panel.rules.length ? 22 : 6;
+  const tall = 46, top = panel.rules.length ? 8 + 13 * panel.rules.length : 6;
   const totals = panel.bars.map((bar) => bar.pieces.reduce((sum, piece) => sum + piece.size, 0));
   const height = top + tall * panel.bars.length + 40;
   const box = { left: 6, right: width - 10, bottom: height - 38 };
-  const across = axis([...totals, ...panel.rules.map((rule) => rule.at)], "linear", box.left, box.right);
+  const ends = [...totals, ...panel.rules.map((rule) => rule.at)], level = united(panel.label, ends);
+  const across = axis(ends, "linear", box.left, box.right, level.size);
   const drawing = canvas(width, height, name);
-  for (const tick of across.ticks) {
-    const x = across.place(tick);
+  for (const [x, text] of across.ticks) {
     drawing.append(shape("line", { x1: x, x2: x, y1: top, y2: box.bottom, class: "grid" }));
-    drawing.append(words(x, box.bottom + 15, prefixed(tick), x < 20 ? "start" : "middle"));
+    drawing.append(words(x, box.bottom + 15, text, x < 20 ? "start" : "middle"));
   }
-  drawing.append(words(box.right, box.bottom + 32, panel.label, "end", { class: "label" }));
+  drawing.append(words(box.right, box.bottom + 32, level.label, "end", { class: "label" }));
   const look = looks(), known = new Map();
   panel.bars.forEach((bar, row) => {
     const y = top + row * tall;
@@ -31,10 +31,10 @@ function bars(panel, width, name) {
     }
   });
   for (const rule of panel.rules) {
-    const x = across.place(rule.at), right = x + wide(rule.name) > box.right;
+    const x = across.place(rule.at);
     drawing.append(shape("line", { x1: x, x2: x, y1: top - 6, y2: box.bottom, class: "rule" }));
-    drawing.append(words(x + (right ? -4 : 4), 12, rule.name, right ? "end" : "start", { class: "halo" }));
   }
+  named(drawing, panel.rules, across, box, 11);
   const entries = [...known].map(([piece, { ink, texts }]) => [
     [shape("rect", { width: 24, height: 12, y: 1, class: `piece ${ink}` })],
     `${piece}: ${[...new Set(texts)].join(", ")}`,

@@ -37,8 +37,7 @@ function cells(panel, width, name) {
   const full = side + size * panel.x.length + 8, height = top + row * panel.y.length + 8;
   const drawing = canvas(full, height, name);
   const paint = painter(panel);
-  drawing.append(words(full - 8, 12, panel.x_label, "end", { class: "label" }));
-  drawing.append(words(2, 12, panel.y_label, "start", { class: "label" }));
+  drawing.append(words(2, 12, `${panel.y_label} (down), ${panel.x_label} (across)`, "start", { class: "label" }));
   panel.x.forEach((text, c) => drawing.append(words(side + size * (c + 0.5), top - 6, text, "middle")));
   panel.y.forEach((text, r) => drawing.append(words(side - 6, top + row * (r + 0.5) + 4, text, "end")));
   panel.values.forEach((values, r) => values.forEach((value, c) => {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from specplan.domain.answer import Answer, Part
@@ -10,12 +11,13 @@ from specplan.domain.explorer import Dial, Explorer
 from specplan.domain.picture import Picture
 from specplan.render.cells import shown
 from specplan.render.footer import footer
-from specplan.render.grid import Element, Grid, Pairs, Row
+from specplan.render.grid import Grid, Pairs, Prose, Row
 from specplan.render.json_ import jsonable, version
 from specplan.render.layout import elements
 from specplan.render.palette import GAIN, LOSS, MIDDLE
 
 LONG = 16  # rows of a table that stands open
+MOST = 2_000  # rows of a page: who wants more wants a file of rows
 Values = dict[str, Any]
 
 
@@ -30,14 +32,15 @@ def content(answer: Answer) -> Values:
         "elements": list(_elements(answer)),
         "drawn": answer.view.picture is not None,
         "dials": [_dial(dial) for dial in answer.explorer.dials] if answer.explorer else [],
-        "parts": [_part(part) for part in answer.parts],
+        "parts": [_part(part, answer.notes) for part in answer.parts],
         "footer": list(footer(answer)),
         "notes": [shown(note) for note in answer.notes],
         "data": _data(answer),
     }
 
 
-def _part(part: Part) -> Values:
+def _part(part: Part, said: Collection[str]) -> Values:
+    """A section; what the whole page notes is not noted again."""
     answer = part.answer
     return {
         "id": f"part-{part.name}",
@@ -46,7 +49,7 @@ def _part(part: Part) -> Values:
         "headline": shown(answer.view.title),
         "drawn": answer.view.picture is not None,
         "elements": list(_elements(answer)),
-        "notes": [shown(note) for note in answer.notes],
+        "notes": [shown(note) for note in answer.notes if note not in said],
     }
 
 
@@ -60,26 +63,30 @@ def _dial(dial: Dial) -> Values:
 
 
 def _elements(answer: Answer) -> Iterator[Values]:
-    """What stands on the page of an answer, in order."""
+    """What stands on the page of an answer, in order; of a table beyond MOST rows the first."""
+    left = MOST
     for element in elements(answer):
-        yield _element(element)
-
-
-def _element(element: Element) -> Values:
-    match element:
-        case Grid():
-            rows = [list(_cells(row, element)) for row in element.rows]
-            return {
+        if not isinstance(element, Grid):
+            yield _others(element)
+        elif left:
+            rows = [{"cells": list(_cells(row, element))} for row in islice(element.rows, left)]
+            left -= len(rows)
+            yield {
                 "kind": "grid",
                 "title": shown(element.title),
                 "heads": [{"text": head.text, "left": head.left} for head in element.heads],
-                "rows": [{"cells": cells} for cells in rows],
+                "rows": rows,
                 "long": len(rows) > LONG,
             }
-        case Pairs(pairs):
-            return {"kind": "pairs", "pairs": pairs}
-        case _:
-            return {"kind": "prose", "lines": element.lines, "drawn": element.drawn}
+            if not left:
+                words = f"The first {MOST:,} rows; -f csv and -f json have all of them."
+                yield {"kind": "prose", "lines": [words], "drawn": False}
+
+
+def _others(element: Pairs | Prose) -> Values:
+    if isinstance(element, Pairs):
+        return {"kind": "pairs", "pairs": element.pairs}
+    return {"kind": "prose", "lines": element.lines, "drawn": element.drawn}
 
 
 def _cells(row: Row, grid: Grid) -> Iterator[Mapping[str, str]]:

@@ -47,11 +47,11 @@ function explore(explorer) {
   function round() {
     const places = here(), tokens = value("tokens_per_round", places);
     const plain = tokens * value("plain_step_s", places);
-    const piece = (name, size, shown) => ({ name, size: size * 1e3, text: shown });
+    const piece = (name, size, shown) => ({ name, size, text: shown });
     const bar = (name, shown, ...pieces) => ({ name, text: shown, pieces });
     const times = `${text("tokens_per_round", places)} steps`;
     return {
-      kind: "bars", title: "A round, and plain decoding of as many tokens", label: "ms", rules: [],
+      kind: "bars", title: "A round, and plain decoding of as many tokens", label: "time, s", rules: [],
       bars: [
         bar("plain decoding", times, piece("plain steps", plain, text("plain_step_s", places))),
         bar("a round", text("round_s", places), piece("drafting", value("draft_s", places), text("draft_s", places)),

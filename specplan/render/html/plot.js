@@ -15,33 +15,33 @@ function plot(panel, width, name) {
   for (const band of panel.bands) for (const [x, low, high] of band.points) { xs.push(x); ys.push(low, high); }
   for (const mark of panel.marks) { xs.push(mark.x); ys.push(mark.y); }
   for (const rule of panel.rules) (rule.axis === "x" ? xs : ys).push(rule.at);
-  const across = axis(xs, panel.x_scale, box.left, box.right);
-  const up = axis(ys, panel.y_scale, box.bottom, box.top);
+  const level = united(panel.x_label, xs), upright = united(panel.y_label, ys);
+  const across = axis(xs, panel.x_scale, box.left, box.right, level.size);
+  const up = axis(ys, panel.y_scale, box.bottom, box.top, upright.size);
   const drawing = canvas(width, height, name);
-  frame(drawing, panel, box, across, up);
+  frame(drawing, [level.label, upright.label], box, across, up);
   const look = looks();
   const entries = [];
   panel.bands.forEach((band) => bandOf(drawing, band, look, across, up, entries));
   panel.rules.forEach((rule) => ruleOf(drawing, rule, box, across, up));
   panel.curves.forEach((curve) => curveOf(drawing, curve, look, box, across, up, entries));
+  named(drawing, panel.rules.filter((rule) => rule.axis === "x"), across, box, box.top + 10);
   panel.marks.forEach((mark) => markOf(drawing, mark, panel, across, up, entries));
   return [drawing, ...(entries.length ? [legend(entries)] : [])];
 }
 
-function frame(drawing, panel, box, across, up) {
-  for (const tick of up.ticks) {
-    const y = up.place(tick);
+function frame(drawing, labels, box, across, up) {
+  for (const [y, text] of up.ticks) {
     drawing.append(shape("line", { x1: box.left, x2: box.right, y1: y, y2: y, class: "grid" }));
-    drawing.append(words(box.left - 6, y + 4, prefixed(tick), "end"));
+    drawing.append(words(box.left - 6, y + 4, text, "end"));
   }
-  for (const tick of across.ticks) {
-    const x = across.place(tick);
+  for (const [x, text] of across.ticks) {
     drawing.append(shape("line", { x1: x, x2: x, y1: box.bottom, y2: box.bottom + 4, class: "axis" }));
-    drawing.append(words(x, box.bottom + 17, prefixed(tick), "middle"));
+    drawing.append(words(x, box.bottom + 17, text, "middle"));
   }
   drawing.append(shape("path", { d: `M${box.left} ${box.top}V${box.bottom}H${box.right}`, class: "axis" }));
-  drawing.append(words(box.right, box.bottom + 34, panel.x_label, "end", { class: "label" }));
-  drawing.append(words(4, 12, panel.y_label, "start", { class: "label" }));
+  drawing.append(words(box.right, box.bottom + 34, labels[0], "end", { class: "label" }));
+  drawing.append(words(4, 12, labels[1], "start", { class: "label" }));
 }
 
 function bandOf(drawing, band, look, across, up, entries) {
@@ -58,10 +58,7 @@ function ruleOf(drawing, rule, box, across, up) {
     ? { x1: at, x2: at, y1: box.top, y2: box.bottom }
     : { x1: box.left, x2: box.right, y1: at, y2: at };
   drawing.append(shape("line", { ...ends, class: "rule" }));
-  if (rule.axis === "x") {
-    const right = at + wide(rule.name) > box.right;
-    drawing.append(words(at + (right ? -4 : 4), box.top + 10, rule.name, right ? "end" : "start", { class: "halo" }));
-  } else drawing.append(words(box.right - 4, at - 4, rule.name, "end", { class: "halo" }));
+  if (rule.axis === "y") drawing.append(words(box.right - 4, at - 4, rule.name, "end", { class: "halo" }));
 }
 
 function curveOf(drawing, curve, look, box, across, up, entries) {
@@ -94,5 +91,5 @@ function markOf(drawing, mark, panel, across, up, entries) {
     words(cx, cy + 4, mark.sign, "middle", { class: "sign" }),
   ];
   drawing.append(...sign(x, y));
-  entries.push([sign(13, 7), `${mark.name}: ${prefixed(mark.x)} ${panel.x_label}, ${prefixed(mark.y)} ${panel.y_label}`]);
+  entries.push([sign(13, 7), `${mark.name}: ${told(mark.x, panel.x_label)}, ${told(mark.y, panel.y_label)}`]);
 }

@@ -40,8 +40,38 @@ function prefixed(value) {
   return String(+value.toPrecision(4));
 }
 
+// A label's unit in a size that suits the values: times in ms or us, bytes in GiB.
+function united(label, values) {
+  const most = Math.max(0, ...values.filter(Number.isFinite).map(Math.abs));
+  const sizes = { s: [[1, "s"], [1e-3, "ms"], [1e-6, "us"]], bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"]] };
+  const found = /^(.*[, ])(s|bytes)$/.exec(label);
+  if (!found || most === 0) return { label, size: 1 };
+  const [size, unit] = sizes[found[2]].find(([one]) => most >= one) || [1, found[2]];
+  return { label: found[1] + unit, size };
+}
+
+// A value with the quantity and the unit that its axis names.
+function told(value, label) {
+  const { label: named, size } = united(label, [value]), shown = prefixed(value / size);
+  const comma = named.indexOf(", ");
+  return comma < 0 ? `${shown} ${named}` : `${named.slice(0, comma)} ${shown} ${named.slice(comma + 2)}`;
+}
+
+// Names of upright lines, each on a row of its own where they would meet.
+function named(drawing, rules, across, box, top) {
+  const taken = [];
+  for (const rule of rules) {
+    const x = across.place(rule.at), size = wide(rule.name) + 8, right = x + size > box.right;
+    const from = right ? x - size : x, to = right ? x : x + size;
+    let row = 0;
+    while (taken.some((one) => one.row === row && from < one.to && to > one.from)) row += 1;
+    taken.push({ row, from, to });
+    drawing.append(words(x + (right ? -4 : 4), top + 13 * row, rule.name, right ? "end" : "start", { class: "halo" }));
+  }
+}
+
 // An axis from value to pixel, with its ticks.
-function axis(values, scale, from, to) {
+function axis(values, scale, from, to, size) {
   const log = scale === "log";
   const along = log ? Math.log10 : (value) => value;
   const known = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
@@ -54,7 +84,8 @@ function axis(values, scale, from, to) {
   const a = along(low), b = along(high);
   const place = (value) => from + ((along(value) - a) / (b - a)) * (to - from);
   const most = Math.max(2, Math.floor(Math.abs(to - from) / 70));
-  return { place, low, high, ticks: log ? decades(low, high, most) : steps(low, high, most) };
+  const unit = size || 1, ticks = log ? decades(low / unit, high / unit, most) : steps(low / unit, high / unit, most);
+  return { place, ticks: ticks.map((tick) => [place(tick * unit), prefixed(tick)]) };
 }
 
 function steps(low, high, most) {

@@ -1,0 +1,146 @@
+"""`specplan report`: formats, files, plans, traffic and exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typed import answered, one_line
+
+PAIR = ("-t", "llama-3-8b", "-d", "llama-3.2-1b", "-g", "h100")
+FLAGS = ("report", *PAIR, "-a", "0.8")
+PLAN = """\
+schema: plan/1
+about: "Chat <b>bold</b> | [x](javascript:1)"
+target: llama-3-8b
+draft: llama-3.2-1b
+hardware: h100-sxm
+k: 4
+workload: {batch: [1, 16], context: 2k, alpha: 0.8}
+expect: {min_speedup: %s}
+"""
+SERVED = (
+    *("report", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm@0.33", "-a", "0.7"),
+    *("-k", "3", "--rate", "5/s", "--isl", "1000", "--osl", "200"),
+)
+
+
+def test_json_holds_an_envelope_for_every_part(capsys):
+    said = answered(capsys, [*FLAGS, "-f", "json"])
+    assert said.code == 0
+    envelope = json.loads(said.out)
+    assert envelope["schema"] == "specplan.report/1"
+    names = [part["part"]["name"] for part in envelope["parts"]]
+    assert names[:2] == ["best-k", "batch-alpha"]
+    for part in envelope["parts"]:
+        assert part["is"]["schema"].startswith("specplan.")
+        assert {"inputs", "basis", "answer", "rows"} <= part["is"].keys()
+    there = {row["part"] for row in envelope["rows"] if row["left_out"] is None}
+    assert there == set(names)
+
+
+@pytest.mark.parametrize("name", ["plain", "json", "markdown", "html"])
+def test_the_same_question_has_the_same_bytes(capsys, name):
+    first, second = (answered(capsys, [*FLAGS, "-f", name]).out for _ in range(2))
+    assert first == second
+
+
+def test_markdown_begins_with_the_verdict_and_folds_its_parts(capsys):
+    out = answered(capsys, [*FLAGS, "-f", "markdown"]).out
+    assert out.startswith("### It pays: llama-3.2-1b for llama-3-8b on h100-sxm gains 2.02x")
+    assert out.count("<details><summary>") == out.count("</details>") > 8
+    opened = re.findall(r"(?<!\\)<(/?\w+)", re.sub(r"(?ms)^~~~$.*?^~~~$", "", out))
+    assert opened == ["details", "summary", "/summary", "/details"] * out.count("</details>")
+    assert out.index("breaks even") < out.index("<details>")
+    assert len(out) < 200_000  # a step summary holds a mebibyte
+
+
+def test_plain_text_has_every_part_under_its_heading(capsys):
+    out = answered(capsys, [*FLAGS, "-f", "plain"]).out
+    assert "\n== Best k and its margins\n\nk = 4: 2.02x " in out
+    assert "\n== Memory\n\nMemory of the drafter " in out
+
+
+def test_an_html_file_is_chosen_by_its_suffix(capsys):
+    assert answered(capsys, [*FLAGS, "-o", "report.html"]) == (
+        0,
+        "",
+        "specplan: by default: tp 1, batch 1, context 2048\n",
+    )
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>\n")
+    assert len(page.encode()) < 2_000_000
+
+
+def test_a_plan_that_holds_and_one_that_does_not(capsys):
+    for least, code, word in (("1.5", 0, "1 unsure"), ("3", 1, "1 fails")):
+        Path("plan.yaml").write_text(PLAN % least, encoding="utf-8")
+        said = answered(capsys, ["report", "plan.yaml", "-f", "plain"])
+        assert said.code == code
+        expectations = said.out.partition("== What the plan expects\n")[2].partition("\n==")[0]
+        assert word in expectations
+        assert "== Every point of the plan" in said.out
+
+
+def test_flags_over_a_plan_leave_its_expectations_out(capsys):
+    """They were made for the plan as it is written."""
+    Path("plan.yaml").write_text(PLAN % "3", encoding="utf-8")
+    said = answered(capsys, ["report", "plan.yaml", "-b", "1", "-f", "plain"])
+    assert said.code == 0
+    assert "What the plan expects" not in said.out
+
+
+def test_traffic_has_its_gpus(capsys):
+    said = answered(capsys, [*SERVED, "-f", "json"])
+    assert said.code == 0
+    parts = {p["part"]["name"]: p["is"] for p in json.loads(said.out)["parts"]}
+    assert parts["capacity"]["answer"]["cheapest"]["gpus"] >= 1
+    assert {"flags", "gate-flags"} <= parts.keys()
+    alone = ["capacity", *SERVED[1:], "-f", "json"]
+    assert json.loads(answered(capsys, alone).out)["answer"] == parts["capacity"]["answer"]
+
+
+def test_the_command_in_a_report_gives_that_report(capsys):
+    said = answered(capsys, [*SERVED, "-f", "json"])
+    again = json.loads(said.out)["parts"][-1]["is"]["answer"]["command"]
+    assert again.startswith("specplan report ")
+    words = shlex.split(again)[1:-2]
+    assert answered(capsys, [*words, "-f", "json"]).out == said.out
+
+
+class Text(HTMLParser):
+    """The names of all elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002 - as the parser calls it
+        self.tags.append(tag)
+
+
+def test_a_name_in_a_path_stays_text(capsys):
+    name = "<img src=x onerror=alert(1)>.yaml"
+    Path(name).write_text(PLAN % "1.5", encoding="utf-8")
+    said = answered(capsys, ["report", name, "-f", "html"])
+    assert said.code == 0
+    parser = Text()
+    parser.feed(said.out)
+    assert "img" not in parser.tags
+    assert "&lt;img src=x onerror=alert(1)&gt;" in said.out
+    marked = answered(capsys, ["report", name, "-f", "markdown"]).out
+    outside = re.sub(r"^~~~$.*?^~~~$", "", marked, flags=re.MULTILINE | re.DOTALL)
+    assert "<img" not in outside.replace("\\<img", "")
+
+
+def test_what_a_report_cannot_be_about(capsys):
+    assert one_line(answered(capsys, ["report"])).startswith("--target: which model is to be sped")
+    mix = ["report", "nowhere.yaml"]
+    assert one_line(answered(capsys, mix)) == "nowhere.yaml: no such file"
+    said = answered(capsys, [*FLAGS, "-o", "report.xyz"])
+    assert said.code == 2
+    assert "names no format" in one_line(said)

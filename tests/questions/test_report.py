@@ -1,0 +1,207 @@
+"""A report: the verdict over a plan's points, its parts, and dials that say what commands say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from specplan.cli.reported import report as from_options
+from specplan.cli.scenario import scenario as scenario_of
+from specplan.domain.answer import Answer
+from specplan.domain.explorer import Explorer
+from specplan.questions.best_k import best_k
+from specplan.questions.report_parts import PARTS
+from specplan.questions.sweep import sweep
+from specplan.render.cells import cell_text
+
+PAIR = {"target": "llama-3-8b", "draft": "llama-3.2-1b", "hardware": "h100-sxm"}
+ANSWERS = {
+    "iid": from_options(**PAIR, acceptance=0.8),
+    "engine": from_options(
+        target="llama-3.1-8b",
+        draft="eagle3",
+        hardware="h100",
+        engine="vllm@0.33",
+        acceptance="conditional:.7,.6,.5",
+        batch=32,
+        k=3,
+    ),
+    "adapting": from_options(
+        target="qwen3-8b", draft="ngram", hardware="h100", engine="vllm@0.33", acceptance=0.5, k=4
+    ),
+}
+
+
+def dials(answer: Answer) -> Explorer:
+    assert answer.explorer is not None
+    return answer.explorer
+
+
+def readings(explorer: Explorer, at: dict[str, int]) -> dict[str, str]:
+    """What each reading says at a place of every dial, by its own arithmetic."""
+    sizes = {dial.name: len(dial.places) for dial in explorer.dials}
+    found = {}
+    for reading in explorer.readings:
+        flat = 0
+        for name in reading.over:
+            flat = flat * sizes[name] + at[name]
+        found[reading.name] = reading.texts[flat]
+    return found
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_readings_have_a_figure_for_every_place(name):
+    explorer = dials(ANSWERS[name])
+    sizes = {dial.name: len(dial.places) for dial in explorer.dials}
+    assert list(sizes) == ["context", "batch", "alpha", "k"]
+    for reading in explorer.readings:
+        count = 1
+        for dial in reading.over:
+            count *= sizes[dial]
+        assert len(reading.values) == len(reading.texts) == count
+    for dial in explorer.dials:
+        assert len(set(dial.places)) == len(dial.places)
+        assert 0 <= dial.at < len(dial.places)
+
+
+def options_of(name: str) -> dict[str, object]:
+    return {
+        "iid": PAIR,
+        "engine": {
+            "target": "llama-3.1-8b",
+            "draft": "eagle3",
+            "hardware": "h100",
+            "engine": "vllm@0.33",
+        },
+        "adapting": {
+            "target": "qwen3-8b",
+            "draft": "ngram",
+            "hardware": "h100",
+            "engine": "vllm@0.33",
+        },
+    }[name]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_a_reading_is_what_the_commands_print(name, data):
+    """sweep and best-k, asked about the point by its texts, say the same to the printed digit."""
+    explorer = dials(ANSWERS[name])
+    at = {d.name: data.draw(st.integers(0, len(d.places) - 1), d.name) for d in explorer.dials}
+    places = {d.name: d.places[at[d.name]].replace(",", "") for d in explorer.dials}
+    point = {"batch": places["batch"], "context": places["context"]}
+    alpha = next(d for d in explorer.dials if d.name == "alpha").places[at["alpha"]]
+    asked = scenario_of(**options_of(name), **point, acceptance=alpha)
+    told = readings(explorer, at)
+    best = best_k(asked)
+    choice = best.value.choice
+    assert told["best_k"] == str(choice.k)
+    assert told["best_speedup"] == cell_text(choice.speedup, "times")
+    k = str(choice.k) if places["k"] == "best" else places["k"]
+    at["k"] = next(d for d in explorer.dials if d.name == "k").places.index(k)
+    told = readings(explorer, at)
+    table = sweep(replace(asked, k=(int(k),))).table
+    (row,) = table.records()
+    for column in ("speedup", "tpot_s", "tokens_per_round", "draft_s", "verify_s", "round_s"):
+        assert told[column] == cell_text(row[column], table.column(column).form), column
+    assert told["plain_step_s"] == cell_text(row["plain_step_s"], "seconds")
+    assert told["tokens_per_s"] == f"{float(point['batch']) / row['tpot_s']:,.0f}"
+    assert told["bound_by"] == row["verify_bound_by"]
+    assert told["fits"] == cell_text(row["fits"], "flag")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_dials_stand_at_the_plan(name):
+    explorer, value = dials(ANSWERS[name]), ANSWERS[name].value
+    at = {d.name: d.places[d.at] for d in explorer.dials}
+    assert at["batch"] == f"{value.batch:,.0f}"
+    assert at["alpha"] == value.acceptance
+    assert at["k"] == str(value.k)
+    told = readings(explorer, {d.name: d.at for d in explorer.dials})
+    assert told["speedup"] == cell_text(value.speedup, "times")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_part_is_there_or_says_why_not(name):
+    answer = ANSWERS[name]
+    there = [part.name for part in answer.parts]
+    left = {row["part"]: row["left_out"] for row in answer.table.records() if row["left_out"]}
+    silent = {"expectations", "points", "gate-flags"}  # of what there is none of
+    assert set(there) | set(left) | silent == set(PARTS)
+    assert not set(there) & set(left)
+    assert there == [part for part in PARTS if part in there]
+    assert {"best-k", "batch-alpha", "best-k-map", "roofline", "time", "memory"} <= set(there)
+    assert {"acceptance", "gate", "sources", "reproduce"} <= set(there)
+    for reason in left.values():
+        assert any(str(reason) in line for line in words(answer))
+
+
+def words(answer: Answer) -> list[str]:
+    return [line for s in answer.view.sections for line in getattr(s, "lines", ())]
+
+
+def test_a_bound_has_no_flags_and_an_engine_has():
+    assert "flags" not in [part.name for part in ANSWERS["iid"].parts]
+    (flags,) = [part.answer for part in ANSWERS["engine"].parts if part.name == "flags"]
+    assert flags.value.k == 3
+    (gated,) = [part.answer for part in ANSWERS["engine"].parts if part.name == "gate-flags"]
+    assert gated.value.engine == flags.value.engine
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict", "begins"),
+    [
+        ({**PAIR, "acceptance": 0.8}, "pays", "It pays: llama-3.2-1b for llama-3-8b"),
+        ({**PAIR, "acceptance": 0.2, "k": 4}, "loses", "It does not pay: "),
+        ({**PAIR, "acceptance": [0.2, 0.8], "k": 4}, "mixed", "It pays at 1 of 2 points: "),
+        ({**PAIR, "acceptance": 0.8, "batch": 100_000}, "does not fit", "It does not fit in mem"),
+    ],
+)
+def test_the_verdict(options, verdict, begins):
+    answer = from_options(**options)
+    assert answer.value.verdict == verdict
+    assert answer.view.title.startswith(begins)
+    assert answer.ok == (verdict != "does not fit")
+
+
+def test_the_point_in_detail_is_where_speculation_helps_least():
+    answer = from_options(**PAIR, acceptance=[0.6, 0.8], batch=[1, 64], k=4)
+    asked = scenario_of(**PAIR, acceptance=[0.6, 0.8], batch=[1, 64], k=4)
+    rows = list(sweep(asked).table.records())
+    worst = min(rows, key=lambda row: row["speedup"])
+    assert (answer.value.batch, answer.value.acceptance) == (worst["batch"], "0.6")
+    assert answer.value.speedup == worst["speedup"]
+    assert answer.value.points == len(rows) == 4
+    assert answer.value.paying == sum(row["speedup"] > 1 for row in rows)
+
+
+def test_sources_name_every_card_of_the_point():
+    (sources,) = [part.answer for part in ANSWERS["iid"].parts if part.name == "sources"]
+    cards = {row["card"] for row in sources.table.records()}
+    assert cards == {"llama-3-8b", "llama-3.2-1b", "h100-sxm", "roofline"}
+    assert all(row["cite"] for row in sources.table.records())
+
+
+def test_the_command_repeats_the_report():
+    (again,) = [part.answer for part in ANSWERS["engine"].parts if part.name == "reproduce"]
+    assert again.value.command == (
+        "specplan report --target llama-3.1-8b --draft eagle3 --hardware h100 --engine vllm@0.33 "
+        "--acceptance conditional:.7,.6,.5 --k 3 --batch 32 -o report.html"
+    )
+
+
+def test_parts_have_pictures_and_maps_have_the_contour():
+    drawn = {p.name: p.answer.view.picture for p in ANSWERS["iid"].parts}
+    for name, kind in product(("batch-alpha", "best-k-map"), ("Cells",)):
+        assert drawn[name] is not None
+        for panel in drawn[name]().panels:
+            assert type(panel).__name__ == kind
+            assert panel.middle == 1
+    for name in ("best-k", "roofline", "time", "memory", "acceptance", "gate"):
+        assert drawn[name] is not None
+        assert drawn[name]().panels
