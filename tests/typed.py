@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,9 +77,13 @@ def finished(words: Sequence[str], folder: Path, **options: Any) -> Said:
 
 
 @contextmanager
-def terminal() -> Iterator[tuple[TextIO, list[str]]]:
-    """A stream that is a terminal; what was written to it is in the list afterwards."""
+def terminal(columns: int | None = None) -> Iterator[tuple[TextIO, list[str]]]:
+    """A stream that is a terminal, as wide as told; what was written to it is in the list
+    afterwards.
+    """
     keyboard, screen = pty.openpty()
+    if columns is not None:
+        termios.tcsetwinsize(screen, (50, columns))
     shown: list[str] = []
     with os.fdopen(screen, "w", encoding="utf-8") as stream:
         yield stream, shown
@@ -96,6 +101,29 @@ def _drained(keyboard: int) -> str:
         except BlockingIOError:
             return read.decode().replace("\r\n", "\n")
         read += piece
+
+
+def on_terminal(words: Sequence[str], folder: Path, columns: int, **variables: str) -> str:
+    """What a process of its own writes to a terminal so many columns wide."""
+    keyboard, screen = pty.openpty()
+    termios.tcsetwinsize(screen, (50, columns))
+    streams = {"stdin": subprocess.DEVNULL, "stdout": screen, "stderr": subprocess.DEVNULL}
+    with started(words, folder, variables=variables, **streams) as process:
+        os.close(screen)
+        read = b""
+        while piece := _piece(keyboard):
+            read += piece
+        assert process.wait(timeout=60) == 0
+    os.close(keyboard)
+    return read.decode().replace("\r\n", "\n")
+
+
+def _piece(keyboard: int) -> bytes:
+    """What comes next; nothing when all who wrote have closed their end."""
+    try:
+        return os.read(keyboard, 65_536)
+    except OSError:  # as Linux says it
+        return b""
 
 
 def commands() -> dict[str, Any]:

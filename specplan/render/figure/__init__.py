@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from specplan.errors import Refused, UsageError
+from specplan.errors import Refused
 
 if TYPE_CHECKING:
     from specplan.domain.answer import Answer
     from specplan.domain.picture import Picture
     from specplan.render.look import Look
+from specplan.render.pictured import pictured
 
 DPI = 200  # of a PNG: sharp on paper as wide as a column of text
 LOUD = ("matplotlib", "fontTools")  # loggers that tell of folders and fonts on stderr
@@ -38,7 +39,7 @@ OURS = {
 
 def svg(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one signature for all
     """Write the figure as SVG whose texts stay texts."""
-    picture = _picture(answer)
+    picture = pictured(answer)
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     drawn = _file(answer, picture, "svg", metadata=nothing)
     finished = import_module("specplan.render.figure.document").finished
@@ -47,19 +48,13 @@ def svg(answer: Answer, out: TextIO, look: Look) -> None:  # noqa: ARG001 - one 
 
 def png(answer: Answer, out: BinaryIO, look: Look) -> None:  # noqa: ARG001
     """Write the figure as a picture of 200 dots an inch."""
-    out.write(_file(answer, _picture(answer), "png", dpi=DPI, metadata={"Software": None}))
+    out.write(_file(answer, pictured(answer), "png", dpi=DPI, metadata={"Software": None}))
 
 
 def pdf(answer: Answer, out: BinaryIO, look: Look) -> None:  # noqa: ARG001
     """Write the figure as a page of its own size."""
     nothing = dict.fromkeys(("Creator", "Producer", "CreationDate"))
-    out.write(_file(answer, _picture(answer), "pdf", metadata=nothing))
-
-
-def _picture(answer: Answer) -> Picture:
-    if answer.view.picture is None:
-        raise UsageError(f"{answer.command} has no picture", hint="explain has one")
-    return answer.view.picture()
+    out.write(_file(answer, pictured(answer), "pdf", metadata=nothing))
 
 
 def _file(answer: Answer, picture: Picture, kind: str, **more: object) -> bytes:

@@ -1,0 +1,122 @@
+"""An axis of so many characters: where a value lies, and round numbers on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from specplan.domain.picture import Scale
+from specplan.units import people
+
+UNITS = {"s": "s", "bytes": "B"}  # of labels, whose values people read with a unit of their size
+
+
+class Axis:
+    """An axis of `size` characters, or of dots where it is asked for `dots` of them in each."""
+
+    def __init__(self, low: float, high: float, size: int, scale: Scale) -> None:
+        self.scale, self.size = scale, size
+        self.low, self.high = self.along(low), self.along(high)
+
+    @classmethod
+    def over(cls, values: Sequence[float], size: int, scale: Scale) -> Axis:
+        """An axis that holds all values; a logarithmic one with a little room."""
+        known = [v for v in values if math.isfinite(v) and (scale == "linear" or v > 0)] or [1.0]
+        low, high = min(known), max(known)
+        if scale == "log":
+            return cls(low / 1.3, high * 1.3, size, scale)
+        return cls(min(low, 0.0), high if high > min(low, 0.0) else low + 1.0, size, scale)
+
+    def along(self, value: float) -> float:
+        """Where a value lies on an even scale."""
+        return math.log10(value) if self.scale == "log" else value
+
+    def back(self, place: float) -> float:
+        """The value that lies there."""
+        return math.pow(10.0, place) if self.scale == "log" else place
+
+    def there(self, value: float) -> bool:
+        """Whether the axis can show a value at all."""
+        return math.isfinite(value) and (self.scale == "linear" or value > 0)
+
+    def share(self, value: float) -> float:
+        """Where a value lies between the axis' ends, 0 to 1."""
+        return (self.along(value) - self.low) / (self.high - self.low)
+
+    def place(self, value: float, dots: int = 1) -> int:
+        """The character, or the dot, of a value."""
+        size = self.size * dots
+        return min(max(int(self.share(value) * size), 0), size - 1)
+
+    def value(self, place: float) -> float:
+        """The value in the middle of a character."""
+        return self.back(self.low + (place + 0.5) / self.size * (self.high - self.low))
+
+    def labels(self, label: str = "") -> Iterator[tuple[int, str]]:
+        """Round numbers with their places: powers of ten, or some four even steps."""
+        unit = UNITS.get(_unit(label))
+        size = _size(self.high, unit) if self.scale == "linear" else 1.0
+        step = 1.0 if self.scale == "log" else size * _step((self.high - self.low) / size)
+        if self.scale == "log" and self.high - self.low < 1:
+            step = self.high - self.low  # within a decade the ends say more
+            yield from ((self.place(v), _said(v, unit)) for v in self._ends())
+            return
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        for n in range(first, last + 1):
+            value = self.back(n * step)
+            yield self.place(value), _said(value, unit)
+
+    def _ends(self) -> tuple[float, float]:
+        """Two numbers of two digits near the ends."""
+        low, high = (float(f"{self.back(end):.2g}") for end in (self.low, self.high))
+        return low, high
+
+
+def _unit(label: str) -> str:
+    """What stands after the quantity of a label."""
+    return label.rpartition(", ")[2] if ", " in label else ""
+
+
+def said(value: float, label: str) -> str:
+    """A value with the unit of its label."""
+    unit = _unit(label)
+    if unit in UNITS:
+        return _said(value, UNITS[unit])
+    return f"{short(value)} {unit}".rstrip()
+
+
+def _size(most: float, unit: str | None) -> float:
+    """What people count in: KiB, MiB, GiB for bytes, so that steps are round in it."""
+    if unit != "B" or most < 1:
+        return 1.0
+    return math.pow(1024.0, math.floor(math.log(most, 1024)))
+
+
+def _said(value: float, unit: str | None) -> str:
+    return people(value, unit) if unit and value else short(value)
+
+
+def _step(span: float) -> float:
+    """1, 2 or 5 times a power of ten: two to five of them make the span."""
+    power = math.pow(10.0, math.floor(math.log10(span)))
+    return next(part * power for part in (5.0, 2.0, 1.0, 0.5, 0.2) if span >= 2 * part * power)
+
+
+def short(value: float) -> str:
+    """A number in three digits with a decimal prefix: 1.2 T."""
+    for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {prefix}"
+    return f"{value:.3g}"
+
+
+def told(value: float, label: str) -> str:
+    """A value with the quantity and the unit that its label names: "batch 32 sequences"."""
+    quantity, comma, _ = label.rpartition(", ")
+    return f"{quantity} {said(value, label)}" if comma else f"{short(value)} {label}"
+
+
+def named(name: str, value: float, label: str) -> str:
+    """A line at one value: its name, with the value where the name does not say it."""
+    text = said(value, label)
+    return name if text in name else f"{name}: {text}"

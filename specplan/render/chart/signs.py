@@ -1,0 +1,77 @@
+"""Which sign and colour a name has: the same in all panels of a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specplan.domain.picture import Bars, Curve, Picture, Plot
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FILLS = "#=+-o*%@"
+UNICODE_FILLS = "\u2588\u2593\u2592\u2591\u259a\u25a4\u25a5\u25a6"
+POINTS = "o"
+# Readable on light and on dark terminals alike, and apart for everybody (Okabe and Ito 2008).
+INKS = ("#3a8fd0", "#d9700a", "#1f9e77", "#c05fa5", "#8a8a8a", "#a5841f")
+
+
+class Signs:
+    """Signs by name. A curve may bring its own; a single one is a line of dots."""
+
+    def __init__(self, picture: Picture, *, unicode: bool) -> None:
+        self.unicode = unicode
+        lines = dict.fromkeys(_keys(picture))
+        pieces = dict.fromkeys(_pieces(picture))
+        self._numbers = {key: number for number, key in enumerate(lines)}
+        self._pieces = {name: number for number, name in enumerate(pieces)}
+        drawn = [key for key in lines if not key.endswith(_MEASURED)]
+        self._alone = len(drawn) < 2
+
+    def curve(self, curve: Curve) -> str:
+        """The sign of a curve."""
+        if curve.sign:
+            return curve.sign
+        if curve.style == "points":
+            return POINTS
+        if self._alone or not curve.name:
+            return "\u00b7" if self.unicode else "."
+        return LETTERS[self._numbers[_key(curve)] % len(LETTERS)]
+
+    def ink(self, curve: Curve) -> str:
+        """The colour of a curve."""
+        return INKS[self._numbers[_key(curve)] % len(INKS)]
+
+    def piece(self, name: str) -> tuple[str, str]:
+        """The character that fills the pieces of a name, and its colour."""
+        number = self._pieces[name]
+        fills = UNICODE_FILLS if self.unicode else FILLS
+        return fills[number % len(fills)], INKS[number % len(INKS)]
+
+
+_MEASURED = "\0points"
+
+
+def _key(curve: Curve) -> str:
+    name = curve.name or curve.sign
+    return f"{name}{_MEASURED}" if curve.style == "points" else name
+
+
+def _keys(picture: Picture) -> Iterator[str]:
+    for panel in picture.panels:
+        if isinstance(panel, Plot):
+            yield from map(_key, panel.curves)
+
+
+def _lettered(picture: Picture) -> Iterator[str]:
+    """Names of lines that bring no sign of their own."""
+    for panel in picture.panels:
+        if isinstance(panel, Plot):
+            yield from (
+                c.name for c in panel.curves if c.name and not c.sign and c.style != "points"
+            )
+
+
+def _pieces(picture: Picture) -> Iterator[str]:
+    for panel in picture.panels:
+        if isinstance(panel, Bars):
+            for bar in panel.bars:
+                yield from (piece.name for piece in bar.pieces)

@@ -1,0 +1,14 @@
+"""The picture of an answer, or that it has none."""
+
+from __future__ import annotations
+
+from specplan.domain.answer import Answer
+from specplan.domain.picture import Picture
+from specplan.errors import UsageError, Where
+
+
+def pictured(answer: Answer, where: Where | None = None) -> Picture:
+    """The picture, made now; UsageError where the answer has none."""
+    if answer.view.picture is None:
+        raise UsageError(f"{answer.command} has no picture", where=where, hint="explain has one")
+    return answer.view.picture()
