@@ -25,7 +25,7 @@ def pages() -> dict[str, str]:
 
 def _pages() -> Iterator[tuple[str, str]]:
     root = get_command(app)
-    context = root.context_class(root, info_name="specplan")
+    context = root.context_class(root, info_name="specplan", **root.context_settings)
     yield "reference/cli/index.md", _index(root, context)
     for name in root.list_commands(context):
         yield f"reference/cli/{name}.md", _page(name, root.get_command(context, name), context)

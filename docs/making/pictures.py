@@ -40,7 +40,6 @@ PICTURES = {
     "roofline": Drawn(
         "explain -t llama-3.1-8b -d eagle3-llama-3.1-8b -g h100 -a 0.7 -k 3 -e vllm@0.10"
     ),
-    "acceptance": Drawn("acceptance server.log", log_of="how-to/logs.md"),
     "capacity": Drawn(
         "capacity -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7 --trace azure-conv-2023"
         " --rate 100/s --slo ttft_p99=1s,tpot_p95=15ms"
@@ -49,7 +48,6 @@ PICTURES = {
         "simulate -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7 -k gate --rate 26/s"
         " --isl 1200 --osl 210 --duration 5min"
     ),
-    "accuracy": Drawn("accuracy --kind round"),
 }
 """Name in docs/pictures/ -> the command that draws it."""
 

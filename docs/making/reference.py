@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from making import commands, listed, schemas
 from making.pages import DOCS, borrowed, lay
 
 FOLDERS = ("reference", "project")
+
+
+def written() -> list[Path]:
+    """The pages of docs/ that are committed."""
+    found = sorted(DOCS.rglob("*.md"))
+    return [path for path in found if path.relative_to(DOCS).parts[0] not in FOLDERS]
 
 
 def pages() -> dict[str, str]:
