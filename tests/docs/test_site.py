@@ -15,7 +15,7 @@ from specplan.cli.app import SECTIONS
 from specplan.render import FORMATS
 from specplan.rules.registry import RULES
 
-from making import commands, ledger, listed, pictures, schemas
+from making import commands, ledger, linked, listed, pictures, schemas
 from making.contents import CONTENTS
 from making.pages import BORROWED, DOCS, ROOT, relinked
 from making.reference import pages, written
@@ -154,6 +154,17 @@ def test_the_site_builds_without_a_warning(tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    loaded = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=\"(?:https?:)?//[^\"]*")
-    for page in (tmp_path / "site").rglob("*.html"):
-        assert loaded.findall(page.read_text(encoding="utf-8")) == [], page
+    assert list(linked.broken(tmp_path / "site")) == []
+
+
+def test_links_of_a_site_that_lead_nowhere_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<h1 id="x"></h1><a href="#x"><a href="#y"><a href="b.html"><a href="https://a.b/">'
+        '<img src="https://a.b/c.png"><link href="//a.b/c.css"><img src="data:image/png;base64,">'
+    )
+    assert list(linked.broken(tmp_path)) == [
+        "a.html leads to #y",
+        "a.html leads to b.html",
+        "a.html fetches https://a.b/c.png",
+        "a.html fetches //a.b/c.css",
+    ]
