@@ -9,11 +9,13 @@ import pytest
 
 from specplan.cli.app import SECTIONS
 
+from making.reference import written
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *written(),
     ROOT / "hardware" / "README.md",
     ROOT / "models" / "README.md",
 ]

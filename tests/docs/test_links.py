@@ -1,4 +1,4 @@
-"""Links of the README and the docs lead to pages and headings that are there."""
+"""Links and pictures of all pages lead to pages and headings that are there."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from making.reference import written
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("*/README.md")), *written()]
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")  # pictures are made later
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")  # pictures too
 
 
 def anchors(page: Path) -> set[str]:
@@ -40,7 +42,9 @@ def test_links_lead_somewhere(page):
 
 def test_a_link_to_nowhere_is_found():
     page = ROOT / "README.md"
-    assert broken(page, "[a](docs/nowhere.md) [b](#nowhere) [c](docs/physics.md#memory)") == [
+    text = "[a](docs/nowhere.md) [b](#nowhere) ![c](docs/no.svg) [d](docs/physics/memory.md#memory)"
+    assert broken(page, text) == [
         "docs/nowhere.md",
         "#nowhere",
+        "docs/no.svg",
     ]

@@ -1,0 +1,1 @@
+"""What the site has that nobody types: the reference, the ledger, the pictures."""
