@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from specplan.domain.answer import (
@@ -25,6 +25,7 @@ from specplan.errors import Refused
 from specplan.physics.counters.differ import LEVEL, POWER, Difference, Interval, difference
 from specplan.physics.twosample.labels import holm
 from specplan.questions.acceptance import Counted, counted, notes_of, refuse_empty
+from specplan.questions.acceptance_picture import difference_of
 from specplan.questions.acceptance_view import caption_of
 from specplan.questions.shared_k import SharedK, best_lines
 
@@ -131,7 +132,7 @@ def acceptance_difference(
         command="acceptance-difference",
         value=value,
         table=table_of(COLUMNS, records, ASIDE),
-        view=_view(value, first, second),
+        view=replace(_view(value, first, second), picture=difference_of(records)),
         basis=Basis(
             kind="exact",
             says=f"level {LEVEL:g}, 95 % intervals",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from specplan.domain.answer import Column, Facts, Lines, Rows, Scalar, Section, View
 from specplan.domain.capture import Capture, Seen
 from specplan.domain.traps import TRAPS
+from specplan.questions.acceptance_picture import picture_of
 from specplan.questions.common import percent
 from specplan.questions.shared_k import SharedK, best_lines
 from specplan.units import people
@@ -55,7 +56,12 @@ def view_of(capture: Capture, best: SharedK | None) -> View:
     said = tuple(f"Contradiction: {each}." for each in capture.contradictions)
     traps = tuple(f"{trap}: {TRAPS.get(trap, '')}." for trap in capture.traps)
     sections += [Lines(lines, wrap=True) for lines in (said, tuple(_defined(capture)), traps)]
-    return View(title=title, caption=caption_of(capture), sections=tuple(sections))
+    return View(
+        title=title,
+        caption=caption_of(capture),
+        sections=tuple(sections),
+        picture=picture_of(capture),
+    )
 
 
 def caption_of(capture: Capture, name: str = "") -> tuple[str, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from specplan.domain.answer import Answer, Basis, View
 from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Input
 from specplan.errors import UsageError, Where, unknown
+from specplan.questions.accuracy_picture import picture_of
 from specplan.questions.accuracy_view import group_table, groups_view, worst_table, worst_view
 from specplan.questions.ledger import KINDS, farthest, ledger
 from specplan.questions.predict import Bench, predict_all
@@ -42,7 +44,9 @@ def accuracy(
         command="accuracy",
         value=value,
         table=worst_table(chosen) if worst else group_table(value),
-        view=view if found else View(title="No rows to predict"),
+        view=replace(view, picture=picture_of(chosen if worst else found, value))
+        if found
+        else View(title="No rows to predict"),
         basis=BASIS,
         inputs=inputs or {},
         notes=() if found else (_nothing(kind, given),),
