@@ -15,6 +15,8 @@ INTRO = """\
 
 Made by `specplan accuracy -f markdown`; what it means, and what is missed, is told in
 [accuracy](accuracy.md). Errors are those of predictions against figures that others measured.
+
+![Measured figures over predicted ones](pictures/accuracy.svg)
 """
 
 

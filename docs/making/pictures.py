@@ -40,6 +40,8 @@ PICTURES = {
     "roofline": Drawn(
         "explain -t llama-3.1-8b -d eagle3-llama-3.1-8b -g h100 -a 0.7 -k 3 -e vllm@0.10"
     ),
+    "acceptance": Drawn("acceptance server.log", "how-to/logs.md"),
+    "accuracy": Drawn("accuracy"),
     "capacity": Drawn(
         "capacity -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7 --trace azure-conv-2023"
         " --rate 100/s --slo ttft_p99=1s,tpot_p95=15ms"

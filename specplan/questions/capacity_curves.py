@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from specplan.domain.picture import Curve, Picture, Plot
+from specplan.domain.picture import Curve, Picture, Plot, Rule
 from specplan.questions.capacity_row import Row, percentile_name
 from specplan.questions.capacity_size import Asked, Desk
 from specplan.questions.cost import MILLION, SECONDS_PER_HOUR
@@ -60,12 +60,13 @@ def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Pictu
         y_label="USD per million output tokens" if priced else "GPUs",
         y_scale="linear",
         tall=TALL,
+        rules=(Rule("asked", "x", asked.traffic.rate_per_s),),
         curves=tuple(
             Curve(names[row.rank or 0], tuple(_spent(row, asked, priced=priced)), sign)
             for sign, row in zip(SIGNS, shown, strict=False)
         ),
     )
-    latencies = [_latencies(shown, percentile_name(one), one) for one in drawn(asked)]
+    latencies = [_latencies(shown, percentile_name(one), one, asked) for one in drawn(asked)]
     return Picture(panels=(spent, *(panel for panel in latencies if panel.curves)), shared=True)
 
 
@@ -79,7 +80,7 @@ def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, flo
         yield float(rate), usd if priced else gpus
 
 
-def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Plot:
+def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float], asked: Asked) -> Plot:
     """One latency against the traffic, on the replicas of the plan."""
     curves = []
     for sign, row in zip(SIGNS, rows, strict=False):
@@ -90,10 +91,14 @@ def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float]) -> Plot:
         if points:
             curves.append(Curve("", points, sign))
     metric, percentile = one
+    limit, rules = asked.limit(metric), [Rule("asked", "x", asked.traffic.rate_per_s)]
+    if limit is not None:
+        rules.append(Rule("promised", "y", limit.limit_s))
     return Plot(
         x_label="requests/s",
-        y_label=f"{metric.upper()} p{percentile:g} in s, on the GPUs of the plan",
+        y_label=f"{metric.upper()} p{percentile:g} on the GPUs of the plan, s",
         y_scale="linear",
         tall=TALL,
         curves=tuple(curves),
+        rules=tuple(rules),
     )

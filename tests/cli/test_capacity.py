@@ -158,7 +158,7 @@ def test_a_chart_has_costs_and_latencies(capsys):
     said = answered(capsys, ["capacity", "chat.yaml", "-f", "chart", "-q"])
     assert said.code == 0
     assert max(map(len, said.out.splitlines())) <= 80
-    for words in ("USD per million output tokens", "TPOT p95 in s", "TTFT p95 in s", "requests/s"):
+    for words in ("USD per million output tokens", "TPOT p95 on", "TTFT p95 on", "requests/s"):
         assert words in said.out
 
 

@@ -872,7 +872,7 @@ def test_a_lock_is_not_written_from_what_could_not_be_read(capsys):
 
 def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
     action = read_file(ROOT / "action.yml").data
-    assert set(action["inputs"]) == {"args", "version", "python-version"}
+    assert set(action["inputs"]) == {"args", "report", "version", "python-version"}
     script = action["runs"]["steps"][-1]["run"]
     assert "${{" not in script  # inputs come by the environment, not as text of the script
     python = tmp_path / "specplan" / "bin" / "python"
@@ -883,10 +883,11 @@ def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
     put("plans/bad.yaml", expect="{min_speedup: 3}")
     summary = tmp_path / "summary.md"
     own = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)}
-    for args, code in (("plans/good.yaml", 0), ("plans --strict", 1)):
+    reports = "plans/good.yaml plans/bad.yaml nowhere.yaml"
+    for args, code, report in (("plans/good.yaml", 0, ""), ("plans --strict", 1, reports)):
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
-            env=environment(tmp_path, ARGS=args, **own),
+            env=environment(tmp_path, ARGS=args, REPORT=report, **own),
             capture_output=True,
             text=True,
             check=False,
@@ -896,6 +897,8 @@ def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
     text = summary.read_text()
     assert text.count("### specplan check") == 2
     assert "plans/bad.yaml:7:23: SP001 min\\_speedup 3" in text
+    assert text.count("\n### It pays: ") == 2  # a plan may pay and not keep what it promised
+    assert done.stdout.count("::warning::the report of a plan") == 2
 
 
 def test_the_hook_checks_all_plans_whichever_file_changed():

@@ -155,19 +155,20 @@ def row(**changes) -> Row:
 
 
 def test_a_picture_has_costs_on_whole_replicas_and_latencies_on_those_of_the_plan():
-    found = charts([row()], ASKED, {1: "no speculation"})
+    # nothing is known of first tokens
+    found, tokens = charts([row()], ASKED, {1: "no speculation"}).panels
     (curve,) = found.curves
     assert (curve.name, len(curve.points)) == ("no speculation", POINTS)
     assert curve.points[0][0] == pytest.approx(0.5)
     # one replica of 2 GPUs at 3 USD an hour for 0.5 requests/s of 200 tokens
     assert curve.points[0][1] == pytest.approx(6 / (0.5 * 200 * 3600) * 1e6)
-    (tokens,) = found.more  # nothing is known of first tokens
     assert tokens.curves[0].points == ((1.5, 0.01), (4.5, 0.02))
-    assert tokens.y_label == "TPOT p95 in s, on the GPUs of the plan"
+    assert [rule.at for rule in tokens.rules if rule.axis == "x"] == [ASKED.traffic.rate_per_s]
+    assert tokens.y_label == "TPOT p95 on the GPUs of the plan, s"
 
 
 def test_without_a_price_it_counts_gpus():
-    found = charts([row(usd_per_gpu_hour=None)], ASKED, {1: "no speculation"})
+    found = charts([row(usd_per_gpu_hour=None)], ASKED, {1: "no speculation"}).panels[0]
     assert found.y_label == "GPUs"
     assert found.curves[0].points[-1] == (pytest.approx(10.0), 10.0)
 
