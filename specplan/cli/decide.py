@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -105,6 +106,14 @@ Over = Annotated[
         "time) or count (of rounds), JSON of the same, or an answer of simulate.",
     ),
 ]
+MeasuredFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--measured",
+        metavar="FILE",
+        help="Measured rounds as points over the lines of a picture: CSV, as accuracy takes it.",
+    ),
+]
 RecordedAt = Annotated[
     str | None,
     typer.Option(
@@ -151,8 +160,11 @@ def register(app: typer.Typer, name: str, panel: str) -> None:
     app.command(name, cls=Command, rich_help_panel=panel, epilog=EXAMPLES[name])(function)
 
 
-def sweep(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
+def sweep(
+    plan: PlanFile = None, *, measured: MeasuredFile = None, what: What, load: Load, out: Out
+) -> int:
     """Speedup over batch, context, acceptance and k."""
+    from specplan.cli.measured import measured_rows
     from specplan.cli.plans import catalogue_of, plan_of
     from specplan.cli.scenario import GOLDEN, build
     from specplan.cli.show import show
@@ -162,7 +174,9 @@ def sweep(plan: PlanFile = None, *, what: What, load: Load, out: Out) -> int:
     scenario = build(typed(what, load), catalogue=catalogue, plan=plan_of(plan), defaults=GOLDEN)
     if not scenario.k:
         scenario = replace(scenario, k=scenario.candidates[1:])
-    return show(question(scenario), out)
+    rows, used = measured_rows(measured, catalogue)
+    scenario = replace(scenario, inputs={**scenario.inputs, **used})
+    return show(question(scenario, measured=rows), out)
 
 
 def best_k(

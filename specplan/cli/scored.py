@@ -31,12 +31,12 @@ def accuracy(
     """
     files = [Path(path) for path in paths]
     bench = Workbench(catalogue or load())
-    rows = _named(files, bench, kind) if files else packaged_rows()
-    given = {f"measurements_{n}": _file(path) for n, path in enumerate(files, start=1)}
+    rows = named_rows(files, bench, kind) if files else packaged_rows()
+    given = {f"measurements_{n}": file_input(path) for n, path in enumerate(files, start=1)}
     return question(rows, bench, kind=kind, worst=worst, inputs=given)
 
 
-def _named(files: Sequence[Path], bench: Workbench, kind: str | None) -> list[Measurement]:
+def named_rows(files: Sequence[Path], bench: Workbench, kind: str | None) -> list[Measurement]:
     """The rows of files, cards by their own names; refused where no row (of that kind) names cards
     that there are.
     """
@@ -58,6 +58,6 @@ def _named(files: Sequence[Path], bench: Workbench, kind: str | None) -> list[Me
     return rows
 
 
-def _file(path: Path) -> Input:
+def file_input(path: Path) -> Input:
     """A file of rows as what an answer rests on."""
     return Input(value=str(path), origin=str(path), sha256=sha256(path.read_bytes()).hexdigest())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Chunk, Column, Lines, Pivot, Table, View
+from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.physics.choose import best_index
 from specplan.physics.round import Timed, bound_names, cost_ratio, time_rounds
@@ -34,6 +35,7 @@ from specplan.questions.grids import (
     slices,
     whole,
 )
+from specplan.questions.measured import measured_note, points_of
 from specplan.questions.memory_view import memory_line
 from specplan.questions.servings import SERVED_BY, SERVING_NAMES, told_once
 from specplan.questions.sweep_picture import drawn
@@ -84,15 +86,17 @@ class Sweep:
     drafting: tuple[Drafting, ...]
 
 
-def sweep(scenario: Scenario) -> Answer:
+def sweep(scenario: Scenario, *, measured: Sequence[Measurement] = ()) -> Answer:
     """Every point of the scenario's grid, in axis order: setup, context, batch, alpha, k; streamed.
 
-    A scenario that leaves k open gives every k up to its longest.
+    A scenario that leaves k open gives every k up to its longest. `measured` are rows whose rounds
+    stand as points over the lines of its picture.
     """
     refuse_mix(scenario, "sweep")
     if not scenario.k:
         scenario = replace(scenario, k=scenario.candidates[1:] or (0,))
     refuse_beyond_limit(scenario.points)
+    points = points_of(measured, scenario)
     drafting = tuple(_drafting(setup, scenario) for setup in scenario.setups)
     widths = [len(lengths(setup, scenario.k)) for setup in scenario.setups]
     rows = sum(widths) * scenario.workloads // len(scenario.setups)
@@ -101,11 +105,12 @@ def sweep(scenario: Scenario) -> Answer:
         command="sweep",
         value=Sweep(rows, drafting),
         table=table,
-        view=replace(_view(scenario, drafting), picture=lambda: drawn(table)),
+        view=replace(_view(scenario, drafting), picture=lambda: drawn(table, points)),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(
             *scenario.notes,
+            *([measured_note(points, measured)] if measured else []),
             *beyond_tokens(scenario),
             *cap_notes(scenario.setups, max(scenario.batch), scenario.k),
         ),

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from specplan.domain.answer import Scalar, Table
-from specplan.domain.picture import Cells, Panel, Picture, Plot
+from specplan.domain.picture import Cells, Curve, Panel, Picture, Plot
 from specplan.errors import UsageError
 from specplan.questions.common import times
 from specplan.questions.grids import SETUP_COLUMNS
+from specplan.questions.measured import Point, points_over
 from specplan.questions.pictures import (
     BEYOND,
     CELLS,
@@ -38,8 +39,8 @@ MAPS = 2  # panels that are left to maps
 FEW = 3  # values of an axis that make a map worth its room
 
 
-def drawn(table: Table) -> Picture:
-    """The picture of a sweep's rows."""
+def drawn(table: Table, measured: Sequence[Point] = ()) -> Picture:
+    """The picture of a sweep's rows, with what was measured over the lines."""
     if table.rows > ROWS:
         raise UsageError(
             f"{table.rows:,} points are more than a picture shows",
@@ -57,7 +58,10 @@ def drawn(table: Table) -> Picture:
     mapped = _mapped(rows, telling)
     kept = thinned(list(groups), PANELS - len(mapped))
     said = [*left_out("panels", kept, list(groups))]
-    panels: list[Panel] = [_plot(groups[key], apart, key, (x, over), said) for key in kept]
+    placed = _placed(groups, kept, measured)
+    panels: list[Panel] = [
+        _plot(groups[key], apart, key, (x, over), said, points_over(placed[key], x)) for key in kept
+    ]
     panels += mapped
     return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
 
@@ -100,6 +104,7 @@ def _plot(
     key: tuple[Scalar, ...],
     axes: tuple[str, str],
     said: Sequence[str],
+    measured: Sequence[Curve],
 ) -> Plot:
     x, over = axes
     lines = _grouped(rows, (over,))
@@ -120,11 +125,42 @@ def _plot(
         title=", ".join(head),
         x_label=LABELS[x],
         y_label=SPEEDUP,
-        curves=tuple(curves),
+        curves=(*curves, *measured),
         rules=(PARITY,),
         x_scale="linear" if x in {"alpha", "k"} else scale_of(values),
         y_scale="linear",
     )
+
+
+def _placed(
+    groups: Mapping[tuple[Scalar, ...], Sequence[Row]],
+    kept: Sequence[tuple[Scalar, ...]],
+    measured: Sequence[Point],
+) -> dict[tuple[Scalar, ...], list[Point]]:
+    """Each measured point in the panel that predicts most nearly as many tokens per round as were
+    counted at it; in all panels of its setup where nobody counted.
+    """
+    placed: dict[tuple[Scalar, ...], list[Point]] = {key: [] for key in kept}
+    for point in measured:
+        far = {key: off for key in kept if (off := _off(groups[key], point)) is not None}
+        nearest = min(far, key=lambda key: far[key], default=None)
+        for key in far if point.tokens_per_round is None or nearest is None else (nearest,):
+            placed[key].append(point)
+    return placed
+
+
+def _off(rows: Sequence[Row], point: Point) -> float | None:
+    """How far a panel's tokens per round are from those of a point; None for another setup."""
+    own = [row for row in rows if row["k"] == point.k and _is_at(row, point)]
+    if not own:
+        return None
+    if point.tokens_per_round is None:
+        return 0.0
+    return min(abs(float(row["tokens_per_round"] or 0) - point.tokens_per_round) for row in own)
+
+
+def _is_at(row: Row, point: Point) -> bool:
+    return all(row[name] == getattr(point, name) for name in ("target", "draft", "hardware", "tp"))
 
 
 def _pointed(x: str) -> Callable[[Row], tuple[float, float, bool]]:
