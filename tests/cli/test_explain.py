@@ -116,8 +116,8 @@ def test_a_chart_shows_the_passes_under_the_roof(capsys):
         (f"{POINT} -e vlm", "--engine: unknown engine 'vlm'; did you mean 'vllm'?"),
         (f"{POINT} -e vllm@0.1", "--engine: vllm 0.1 is older than its card goes; "),
         (
-            "memory -t llama-3-8b -d free -g h100 -f chart",
-            "--format: memory has bars or maps here, ",
+            "hardware show h100 -f chart",
+            "--format: hardware-show has no picture",
         ),
     ],
 )
