@@ -105,7 +105,8 @@ def _only(answer: Answer, kind: type[Panel]) -> Answer:
 
     def some() -> Picture:
         picture = drawn()
-        return replace(picture, panels=tuple(p for p in picture.panels if isinstance(p, kind)))
+        panels = tuple(panel for panel in picture.panels if isinstance(panel, kind))
+        return replace(picture, panels=panels, columns=min(picture.columns, len(panels) or 1))
 
     return replace(answer, view=replace(answer.view, picture=some if some().panels else None))
 
