@@ -191,7 +191,7 @@ def test_rows_and_card_at_once(capsys):
             "--device ''",
             "--device: unknown device ''; expected cpu, cuda:0 (ROCm too) or mps",
         ),
-        ("-f chart", "--format: hardware-probe has no chart; explain draws one"),
+        ("-f chart", "--format: hardware-probe has no picture; explain has one"),
     ],
 )
 def test_what_is_refused_at_once(capsys, flags, message):
