@@ -33,6 +33,7 @@ html_theme = "furo"
 html_title = "specplan"
 html_show_sphinx = False
 html_copy_source = False
+html_extra_path = ["reference/report.html"]
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_theme_options = {"navigation_with_keys": True}

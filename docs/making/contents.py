@@ -17,9 +17,17 @@ PHYSICS = (
     "tokens", "rounds", "memory", "passes", "constants", "exactness", "counters", "servers",
 )  # fmt: skip
 
+SAMPLE = """
+## A sample
+
+<p><a href="report.html">A report</a>, as <code>specplan report</code> writes it: one page that
+opens without a network; turn its acceptance, batch, context and k.</p>
+"""
+
 CONTENTS = {
     "index": "".join(
         (
+            SAMPLE,
             _tree("Guide", "guide"),
             _tree("How-tos", *(f"how-to/{name}" for name in HOW_TOS)),
             _tree("Topics", "topics/engines", "topics/catalogue", "topics/*"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from making import commands, listed, schemas
+from making import commands, listed, sample, schemas
 from making.pages import DOCS, borrowed, lay
 
 FOLDERS = ("reference", "project")
@@ -24,7 +24,7 @@ def pages() -> dict[str, str]:
 def make() -> None:
     """Lays all pages where the builder finds them, and takes away those that are no more."""
     made = pages()
-    lay(made, DOCS)
+    lay(made | {"reference/report.html": sample.page()}, DOCS)
     for folder in FOLDERS:
         for path in (DOCS / folder).rglob("*.md"):
             if path.relative_to(DOCS).as_posix() not in made:

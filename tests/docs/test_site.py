@@ -155,6 +155,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert list(linked.broken(tmp_path / "site")) == []
+    assert '<a href="report.html">' in (tmp_path / "site" / "index.html").read_text()
 
 
 def test_links_of_a_site_that_lead_nowhere_are_found(tmp_path):
