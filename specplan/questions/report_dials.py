@@ -27,6 +27,8 @@ WORKLOAD, YIELD = EVERY[:3], ("context", "alpha", "k")
 ALPHAS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 STRETCH = (0.25, 1.0, 2.0, 4.0)  # of the point's own context
 MOST_BATCHES = 10  # powers of two; the longest of them is near the largest that fits
+FEWEST_BATCHES = 3
+MOST_PLACES = 12_000  # of all dials together: a page of them stays under 2 MB
 DIGITS = 5  # of what is drawn
 
 Array = npt.NDArray[Any]
@@ -57,11 +59,10 @@ def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = ()) -> Grid:
     context = tuple(sorted({*contexts, point.context}))
     bill = bill_at(setup, [point.end], usual_k(setup, scenario.k))
     largest = max(int(bill.largest[0]), int(bill.largest_plain[0]), 1)
-    powers = {float(2**n) for n in range(largest.bit_length())}
-    kept = sorted(powers)[:: max(1, math.ceil(len(powers) / MOST_BATCHES))]
-    batch = tuple(sorted({*kept, point.batch}))
     acceptance = _acceptances(point.acceptance)
     candidates = tuple(sorted({*range(scenario.k_max + 1), *scenario.candidates, *k}))
+    others = len(context) * len(acceptance) * (len(candidates) + 1)
+    batch = tuple(sorted({*_batches(largest, MOST_PLACES // others), point.batch}))
     return Grid(
         context=context,
         batch=batch,
@@ -73,6 +74,13 @@ def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = ()) -> Grid:
             acceptance.index(point.acceptance),
         ),
     )
+
+
+def _batches(largest: int, room: int) -> list[float]:
+    """Powers of two up to the largest, evenly fewer where longer drafts leave less room."""
+    powers = [float(2**n) for n in range(largest.bit_length())]
+    most = min(MOST_BATCHES, max(FEWEST_BATCHES, room))
+    return powers[:: math.ceil(len(powers) / most)]
 
 
 def _acceptances(own: Acceptance) -> tuple[Acceptance, ...]:

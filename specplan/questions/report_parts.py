@@ -47,6 +47,7 @@ class Left:
 
 
 Made = Answer | str  # or why there is none
+MOST_POINTS = 1000  # in a table: a page stays under 2 MB, a step summary under 1 MiB
 
 
 def parts(asked: Asked) -> Iterator[Part | Left]:
@@ -68,9 +69,10 @@ def _expected(asked: Asked) -> Made:
 
 
 def _points(asked: Asked) -> Made:
-    scenario = asked.scenario
-    several = scenario.workloads > 1
-    return best_k(replace(scenario, k=())) if several else ""
+    scenario, points = asked.scenario, len(asked.judged.points)
+    if points > MOST_POINTS:
+        return f"the plan has {points:,}, and a page shows {MOST_POINTS:,} at most; specplan best-k"
+    return best_k(replace(scenario, k=())) if scenario.workloads > 1 else ""
 
 
 def _best_k(asked: Asked) -> Made:
