@@ -24,8 +24,8 @@ from specplan.cli.scenario import Folder, build, loaded, texts_of
 from specplan.cli.server import Server
 from specplan.cli.wanted import Wanted, said, wanted
 from specplan.domain.answer import Answer
-from specplan.domain.card import Source
-from specplan.domain.scenario import Scenario
+from specplan.domain.cards import AnyCard
+from specplan.domain.scenario import Input, Scenario, Setup
 from specplan.errors import SpecplanError, Where
 from specplan.questions.replicas import shape_of
 from specplan.questions.report import report as question
@@ -64,14 +64,16 @@ def report(
     texts, (demand,) = at_home(options, Demand)
     texts |= texts_of({name: value for name, value in workload.items() if value is not None})
     words = [str(plan)] if plan else []
+    folders = loaded(catalogue)
+    named = [str(one.path) for one in folders.folders if one.layer == str(one.path)]
     asked = _Told(
         flags=texts,
         plan=plan_of(str(plan)) if plan else None,
-        catalogue=loaded(catalogue),
+        catalogue=folders,
         k_max=k_max,
         demand=demand,
         usd_per_gpu_hour=usd_per_gpu_hour,
-        command=command_of(words, texts, demand, k_max, usd_per_gpu_hour),
+        command=command_of(words, texts, demand, k_max, usd_per_gpu_hour, named),
     )
     return _reported(asked)
 
@@ -138,7 +140,7 @@ def _reported(asked: _Told) -> Answer:
         return Cited(
             cards=dict(_sources(asked, scenario, judged)),
             bands=bands().bands,
-            inputs=scenario.inputs,
+            inputs={**_planned(asked.plan), **scenario.inputs},
             command=asked.command,
             specplan=__version__,
         )
@@ -192,18 +194,28 @@ def _capacity(asked: _Told) -> Answer | str:
         return "; ".join(filter(None, (error.what, error.hint)))
 
 
-def _sources(
-    asked: _Told, scenario: Scenario, judged: Judged
-) -> Iterator[tuple[str, tuple[Source, ...]]]:
-    """The sources of each card of the point in detail."""
-    setup = judged.at.setup
-    yield setup.target.name, setup.target.sources
+def _planned(plan: PlanRead | None) -> dict[str, Input]:
+    """The plan's file by its bytes."""
+    if plan is None:
+        return {}
+    read = plan.document
+    return {"plan": Input(value=read.name, origin="file", sha256=read.sha256)}
+
+
+def _sources(asked: _Told, scenario: Scenario, judged: Judged) -> Iterator[tuple[str, AnyCard]]:
+    """The cards of every setup, those of the point in detail first, and of curves."""
+    for setup in (judged.at.setup, *scenario.setups):
+        yield from ((card.name, card) for card in _cards(setup))
+    for name, given in scenario.inputs.items():
+        if name.startswith("acceptance") and given.sha256:
+            with suppress(SpecplanError):
+                card = asked.catalogue.curve(str(given.value).partition("/")[0]).card
+                yield card.name, card
+
+
+def _cards(setup: Setup) -> Iterator[AnyCard]:
+    yield setup.target
     if setup.draft.model is not None and setup.draft.model is not setup.target:
-        yield setup.draft.model.name, setup.draft.model.sources
-    yield setup.hardware.name, setup.hardware.sources
-    yield setup.engine.name, setup.engine.sources
-    given = scenario.inputs.get("acceptance")
-    if given is not None and given.sha256:
-        with suppress(SpecplanError):
-            card = asked.catalogue.curve(str(given.value).partition("/")[0]).card
-            yield card.name, card.sources
+        yield setup.draft.model
+    yield setup.hardware
+    yield setup.engine

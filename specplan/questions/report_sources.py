@@ -9,8 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Scalar, View, table_of
 from specplan.domain.bands import Band
-from specplan.domain.card import Source
+from specplan.domain.cards import AnyCard
+from specplan.domain.hardware import Hardware
+from specplan.domain.model import Model
 from specplan.domain.scenario import Input
+from specplan.questions.figures import DERIVED, Figure
+from specplan.questions.hardware_figures import hardware_figures, price_words
+from specplan.questions.model_figures import model_figures
 from specplan.questions.showing import cited_words
 
 EXACT = Basis(kind="exact", says="")
@@ -27,15 +32,22 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """The sources of each card by its name, how far rounds of every kind were off, what the answer
-    rests on, and the command.
+    """Each card by its name, how far rounds of every kind were off, what the answer rests on, and
+    the command.
     """
 
-    cards: Mapping[str, tuple[Source, ...]]
+    cards: Mapping[str, AnyCard]
     bands: tuple[Band, ...]
     inputs: Mapping[str, Input]
     command: str
     specplan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of each card that states any: SI value, text, numbers of its sources."""
+
+    figures: Mapping[str, tuple[Figure, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +59,7 @@ class Again:
 
 
 def sources(cited: Cited) -> Answer:
-    """A row for each source of each card."""
+    """The figures of each card, and a row for each of its sources."""
     records: list[dict[str, Scalar]] = [
         {
             "card": name,
@@ -57,23 +69,44 @@ def sources(cited: Cited) -> Answer:
             "url": source.url,
             "read": source.read,
         }
-        for name, found in cited.cards.items()
-        for source in found
+        for name, card in cited.cards.items()
+        for source in card.sources
     ]
     return Answer(
         command="report",
-        value=None,
+        value=Figures({name: _figures(card) for name, card in cited.cards.items()}),
         table=table_of(COLUMNS, records),
         view=View(title="Sources", sections=tuple(_cited(cited.cards))),
         basis=EXACT,
     )
 
 
-def _cited(cards: Mapping[str, tuple[Source, ...]]) -> Iterator[Lines]:
-    """Card by card, its sources by number."""
-    for name, found in cards.items():
-        told = (cited_words(number, source) for number, source in enumerate(found, 1))
-        yield Lines((f"{name}:", *told), wrap=True)
+def _figures(card: AnyCard) -> tuple[Figure, ...]:
+    """What a card states, without what is derived from it; engines and curves have `show`."""
+    match card:
+        case Hardware():
+            found = hardware_figures(card)
+        case Model():
+            found = model_figures(card)
+        case _:
+            found = []
+    return tuple(one for one in found if one.value is not None and one.sources != DERIVED)
+
+
+def _cited(cards: Mapping[str, AnyCard]) -> Iterator[Facts | Lines]:
+    """Card by card: its figures with the numbers of their sources, the sources, the prices."""
+    for name, card in cards.items():
+        yield Lines((f"{name}:",))
+        if told_of := _figures(card):
+            yield Facts(tuple((one.label, _numbered(one)) for one in told_of))
+        told = [cited_words(number, source) for number, source in enumerate(card.sources, 1)]
+        if isinstance(card, Hardware):
+            told += map(price_words, card.prices)
+        yield Lines(tuple(told), wrap=True)
+
+
+def _numbered(figure: Figure) -> str:
+    return " ".join([figure.text, *(f"[{number}]" for number in figure.sources.split())])
 
 
 def reproduced(cited: Cited) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -84,6 +85,14 @@ def test_a_plan_that_holds_and_one_that_does_not(capsys):
         expectations = said.out.partition("== What the plan expects\n")[2].partition("\n==")[0]
         assert word in expectations
         assert "== Every point of the plan" in said.out
+
+
+def test_a_plan_is_known_by_its_bytes(capsys):
+    Path("plan.yaml").write_text(PLAN % "1.5", encoding="utf-8")
+    digest = sha256(Path("plan.yaml").read_bytes()).hexdigest()
+    said = json.loads(answered(capsys, ["report", "plan.yaml", "-f", "json"]).out)
+    again = said["parts"][-1]["is"]
+    assert again["inputs"]["plan"]["sha256"] == digest
 
 
 def test_flags_over_a_plan_leave_its_expectations_out(capsys):

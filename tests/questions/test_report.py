@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
+from io import StringIO
 from itertools import product
 
 import pytest
@@ -17,6 +19,8 @@ from specplan.questions.best_k import best_k
 from specplan.questions.report_parts import PARTS
 from specplan.questions.sweep import sweep
 from specplan.render.cells import cell_text
+from specplan.render.html import write as write_html
+from specplan.render.look import Look
 
 PAIR = {"target": "llama-3-8b", "draft": "llama-3.2-1b", "hardware": "h100-sxm"}
 ANSWERS = {
@@ -185,6 +189,89 @@ def test_sources_name_every_card_of_the_point():
     cards = {row["card"] for row in sources.table.records()}
     assert cards == {"llama-3-8b", "llama-3.2-1b", "h100-sxm", "roofline"}
     assert all(row["cite"] for row in sources.table.records())
+
+
+def part(answer: Answer, name: str) -> Answer:
+    (found,) = [one.answer for one in answer.parts if one.name == name]
+    return found
+
+
+def test_sources_cover_every_setup_and_state_the_figures():
+    """A figure of any setup stands in the report; each has its card, text and source."""
+    answer = from_options(**{**PAIR, "hardware": ["h100-sxm", "a100-sxm-80gb"]}, acceptance=0.8)
+    sources = part(answer, "sources")
+    cards = {row["card"] for row in sources.table.records()}
+    assert {"h100-sxm", "a100-sxm-80gb"} <= cards
+    for name, found in sources.value.figures.items():
+        numbers = len([row for row in sources.table.records() if row["card"] == name])
+        cited = {int(n) for one in found for n in one.sources.split()}
+        assert cited <= set(range(1, numbers + 1))
+    stated = {one.key: one for one in sources.value.figures["h100-sxm"]}
+    asked = scenario_of(**PAIR, acceptance=0.8)
+    assert stated["bandwidth"].value == asked.setups[0].hardware.bandwidth
+    assert stated["bandwidth"].text == "3.35 TB/s"
+    assert not any(one.startswith("derived") for one in stated)
+
+
+def test_a_command_from_python_names_the_folders(tmp_path):
+    answer = from_options(**PAIR, acceptance=0.8, catalogue=str(tmp_path))
+    words = shlex.split(part(answer, "reproduce").value.command)
+    assert words[words.index("--catalogue") + 1] == str(tmp_path)
+
+
+def test_dials_stay_few_enough_for_a_page():
+    """The longest drafts of a small model on a large GPU: every batch down to one fits."""
+    answer = from_options(
+        target="qwen3-0.6b",
+        draft="ngram",
+        hardware="h200",
+        engine="vllm@0.33",
+        acceptance=0.8,
+        batch=3,
+        context=3000,
+        k_max=64,
+    )
+    out = StringIO()
+    write_html(answer, out, Look())
+    assert len(out.getvalue().encode()) < 2_000_000
+    batch = next(dial for dial in dials(answer).dials if dial.name == "batch").places
+    assert len(batch) >= 4
+    assert "3" in batch
+
+
+def test_a_plan_of_many_points_says_why_they_are_not_listed():
+    answer = from_options(**PAIR, acceptance=0.8, k=4, batch="1:40", context="100:2600:100")
+    assert answer.value.points == 1040
+    left = {row["part"]: row["left_out"] for row in answer.table.records()}
+    assert "1,040" in left["points"]
+    assert any(str(left["points"]) in line for line in words(answer))
+
+
+BANDED = {"target": "llama-3.1-8b", "draft": "eagle3", "hardware": "h100", "engine": "vllm@0.6"}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "verdict", "begins"),
+    [
+        (0, "loses", "It does not pay: "),
+        (0.25, "unsure", "Too close to call: "),
+        (0.7, "pays", "It pays: "),
+    ],
+)
+def test_a_verdict_within_the_band_is_unsure(alpha, verdict, begins):
+    answer = from_options(**BANDED, acceptance=alpha, k=3)
+    low, high = answer.basis.bands["speedup"]
+    speedup = answer.value.speedup
+    held = {
+        "loses": speedup * (1 + high) <= 1,
+        "unsure": speedup * (1 + low) <= 1 < speedup * (1 + high),
+        "pays": speedup * (1 + low) > 1,
+    }
+    assert held == {name: name == verdict for name in held}
+    assert answer.value.verdict == verdict
+    assert answer.view.title.startswith(begins)
+    assert f"give or take {high:.0%}".replace("%", " %") in answer.view.title
+    assert part(answer, "accuracy").value.share == high
 
 
 def test_the_command_repeats_the_report():
