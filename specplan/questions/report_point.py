@@ -35,7 +35,7 @@ class Judged:
     @property
     def paying(self) -> int:
         """Points at which speculation is faster."""
-        return sum(one.speedup > 1 for one in self.points)
+        return sum(round(one.speedup, 2) > 1 for one in self.points)
 
 
 def judged(scenario: Scenario, basis: Basis) -> Judged:
@@ -62,11 +62,12 @@ def _verdict(points: Sequence[Facts], low: float, high: float) -> Verdict:
     """Whether it pays at every point, by more than predictions may be off."""
     if any(one.free_bytes < 0 for one in points):
         return "does not fit"
-    if all(one.speedup * (1 + low) > 1 for one in points):
+    speedups = [round(one.speedup, 2) for one in points]  # what prints as 1.00x gains nothing
+    if all(speedup * (1 + low) > 1 for speedup in speedups):
         return "pays"
-    if all(one.speedup * (1 + high) <= 1 for one in points):
+    if all(speedup * (1 + high) <= 1 for speedup in speedups):
         return "loses"
-    if all(one.speedup * (1 + low) <= 1 < one.speedup * (1 + high) for one in points):
+    if all(speedup * (1 + low) <= 1 < speedup * (1 + high) for speedup in speedups):
         return "unsure"
     return "mixed"
 
