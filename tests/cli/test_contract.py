@@ -179,7 +179,7 @@ def test_the_answer_no_is_exit_1_with_data_on_stdout(capsys):
 
 @pytest.fixture
 def _broken(monkeypatch):
-    def fails(_scenario: object) -> None:
+    def fails(_scenario: object, **_: object) -> None:
         raise RuntimeError("first\nsecond \x1b[31m")
 
     monkeypatch.setattr(specplan.questions.sweep, "sweep", fails)
