@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from specplan.domain.picture import Curve, Picture, Plot, Rule
+from specplan.domain.picture import Bar, Bars, Curve, Panel, Picture, Piece, Plot, Rule
 from specplan.questions.capacity_row import Row, percentile_name
 from specplan.questions.capacity_size import Asked, Desk
 from specplan.questions.cost import MILLION, SECONDS_PER_HOUR
@@ -66,8 +66,30 @@ def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Pictu
             for sign, row in zip(SIGNS, shown, strict=False)
         ),
     )
-    latencies = [_latencies(shown, percentile_name(one), one, asked) for one in drawn(asked)]
-    return Picture(panels=(spent, *(panel for panel in latencies if panel.curves)), shared=True)
+    latencies = [_latencies(shown, one, asked, names) for one in drawn(asked)]
+    told = [panel for panel in latencies if panel.curves]
+    return Picture(panels=(spent, *told, *_causes(shown, names)), shared=True)
+
+
+def _causes(rows: Sequence[Row], names: Mapping[int, str]) -> Iterator[Panel]:
+    """Where the GPUs of each plan go; what takes some off is a bar of its own, for none is below
+    zero.
+    """
+    bars = []
+    for row in rows:
+        if row.parts is None:
+            continue
+        pairs = [(name, gpus) for name, gpus in row.parts.pairs() if gpus]
+        name = names[row.rank or 0]
+        for word, sign in (("", 1.0), (", less", -1.0)):
+            some = [(part, sign * gpus) for part, gpus in pairs if sign * gpus > 0]
+            if some:
+                pieces = tuple(Piece(part, gpus, f"{gpus:.3g}") for part, gpus in some)
+                sum_of = sum(gpus for _, gpus in some)
+                text = f"{sum_of:.3g}" if sign > 0 else f"-{sum_of:.3g}"
+                bars.append(Bar(f"{name}{word}", pieces, text))
+    if bars:
+        yield Bars(title="GPUs by cause", label="GPUs", bars=tuple(bars))
 
 
 def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, float]]:
@@ -80,9 +102,13 @@ def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, flo
         yield float(rate), usd if priced else gpus
 
 
-def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float], asked: Asked) -> Plot:
-    """One latency against the traffic, on the replicas of the plan."""
-    curves = []
+def _latencies(
+    rows: Sequence[Row], one: tuple[str, float], asked: Asked, names: Mapping[int, str]
+) -> Plot:
+    """One latency against the traffic, on the replicas of the plan; with TPOT, the traffic beyond
+    which a plan's drafts no longer pay.
+    """
+    name, curves = percentile_name(one), []
     for sign, row in zip(SIGNS, rows, strict=False):
         replicas = row.replicas or 1
         points = tuple(
@@ -94,6 +120,8 @@ def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float], asked: As
     limit, rules = asked.limit(metric), [Rule("asked", "x", asked.traffic.rate_per_s)]
     if limit is not None:
         rules.append(Rule("promised", "y", limit.limit_s))
+    if metric == "tpot":
+        rules += _pays(rows, names)
     return Plot(
         x_label="requests/s",
         y_label=f"{metric.upper()} p{percentile:g} on the GPUs of the plan, s",
@@ -102,3 +130,11 @@ def _latencies(rows: Sequence[Row], name: str, one: tuple[str, float], asked: As
         curves=tuple(curves),
         rules=tuple(rules),
     )
+
+
+def _pays(rows: Sequence[Row], names: Mapping[int, str]) -> Iterator[Rule]:
+    """The last load at which mean TPOT gains, on all replicas of a plan."""
+    for row in rows:
+        if row.lambda_star_per_s:
+            at = row.lambda_star_per_s * (row.replicas or 1)
+            yield Rule(f"{names[row.rank or 0]}: pays below", "x", at)

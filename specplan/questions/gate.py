@@ -87,7 +87,8 @@ def gate(scenario: Scenario) -> Answer:
     largest, plain = int(bill.largest), int(bill.largest_plain)
     scanned = min(largest, BATCH_LIMIT)
     k = lengths(setup, scenario.candidates)
-    ranges, crossed = _scanned(setup, context, tokens_of(acceptance, k, context), k, scanned)
+    tokens = tokens_of(acceptance, k, context)
+    ranges, crossed = _scanned(setup, context, tokens, k, scanned)
     value = Gate(
         ranges=ranges,
         fixed=tuple(
@@ -102,7 +103,12 @@ def gate(scenario: Scenario) -> Answer:
         value=value,
         table=table_from(COLUMNS, value.ranges),
         view=replace(
-            _view(scenario, setup, value), picture=(lambda: drawn(value)) if value.ranges else None
+            _view(scenario, setup, value),
+            picture=(
+                lambda: drawn(value, setup, context, dict(zip(k, tokens.tolist(), strict=True)))
+            )
+            if value.ranges
+            else None,
         ),
         basis=basis_of(scenario),
         inputs=scenario.inputs,

@@ -1,45 +1,111 @@
-"""The picture of a gate: best k over the batch, above the speedup that it brings."""
+"""The picture of a gate: best k over the batch, above the speedup of it and of each fixed k."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from specplan.domain.picture import Curve, Picture, Plot, Rule
-from specplan.questions.pictures import PARITY, SPEEDUP
+import numpy as np
+
+from specplan.domain.picture import Curve, Mark, Picture, Plot, Rule
+from specplan.physics.round import time_rounds
+from specplan.questions.pictures import PARITY, SIGNS, SPEEDUP, left_out, thinned
 from specplan.questions.sweep_picture import LABELS
 
 if TYPE_CHECKING:
-    from specplan.questions.gate import Gate
+    from specplan.domain.scenario import Setup
+    from specplan.physics.choose import Crossing
+    from specplan.questions.gate import FixedK, Gate
+
+LINES = 5  # of fixed k
+BATCHES = 97  # of the line of a fixed k, besides the batches that the answer names
 
 
-def drawn(value: Gate) -> Picture:
-    """The ranges of a schedule as steps, and the speedup at both ends of each; for a gate
-    that has ranges.
+def drawn(value: Gate, setup: Setup, context: float, tokens: Mapping[int, float]) -> Picture:
+    """The ranges of a schedule as steps, and below them the speedup at both ends of each beside
+    that of each fixed k; for a gate that has ranges. `tokens` are those of a round by its k.
     """
-    ends = [(float(batch), r) for r in value.ranges for batch in (r.first_batch, r.last_batch)]
-    k = tuple((batch, float(r.k)) for batch, r in ends)
-    speedup = tuple(
-        (float(batch), figure)
-        for r in value.ranges
-        for batch, figure in ((r.first_batch, r.speedup_first), (r.last_batch, r.speedup_last))
-    )
     rules = (Rule("memory ends", "x", float(value.largest_batch)),) if value.largest_batch else ()
+    steps = tuple(
+        (float(batch), float(r.k)) for r in value.ranges for batch in (r.first_batch, r.last_batch)
+    )
+    some = _chosen(value)
+    lines = tuple(_fixed(value, some, tokens, setup, context))
     return Picture(
         panels=(
             Plot(
                 x_label=LABELS["batch"],
                 y_label=LABELS["k"],
-                curves=(Curve("best k", k, "k"),),
+                curves=(Curve("best k", steps, "k"),),
                 rules=rules,
                 y_scale="linear",
             ),
             Plot(
+                title=", ".join(left_out("fixed k", some, value.fixed)),
                 x_label=LABELS["batch"],
                 y_label=SPEEDUP,
-                curves=(Curve("at the best k, ends of ranges", speedup, "s"),),
+                curves=(_best(value), *lines),
+                marks=tuple(_crossings(some, lines)),
                 rules=(PARITY, *rules),
                 y_scale="linear",
             ),
         ),
         shared=True,
     )
+
+
+def _chosen(value: Gate) -> tuple[FixedK, ...]:
+    """The lengths that are drawn: before others those that are best somewhere or cross 1."""
+    best = {r.k for r in value.ranges}
+    told = [one for one in value.fixed if one.k in best or _turns(one)]
+    others = [one for one in value.fixed if one not in told]
+    room = LINES - len(told)
+    some = [*told, *thinned(others, room)] if room > 0 else thinned(told, LINES)
+    return tuple(sorted(some, key=lambda one: one.k))
+
+
+def _turns(one: FixedK) -> tuple[Crossing, ...]:
+    """Its crossings; a loss at batch 1 crosses nothing."""
+    return tuple(crossing for crossing in one.crossings if crossing.batch > 1)
+
+
+def _best(value: Gate) -> Curve:
+    """What the answer says of each range."""
+    points = tuple(
+        (float(batch), figure)
+        for r in value.ranges
+        for batch, figure in ((r.first_batch, r.speedup_first), (r.last_batch, r.speedup_last))
+    )
+    return Curve("best k, ends of ranges", points, "*", style="points")
+
+
+def _fixed(
+    value: Gate,
+    some: Sequence[FixedK],
+    tokens: Mapping[int, float],
+    setup: Setup,
+    context: float,
+) -> Iterator[Curve]:
+    """One length throughout: priced as the schedule was, at batches evenly far apart in ratio and
+    at all that the answer names.
+    """
+    if not some:
+        return
+    named = {batch for r in value.ranges for batch in (r.first_batch, r.last_batch)}
+    named |= {crossing.batch for one in some for crossing in one.crossings}
+    even = np.geomspace(1, value.scanned_to, BATCHES).round().astype(int).tolist()
+    batches = [float(batch) for batch in sorted({*even, *named})]
+    gain = time_rounds(setup, (context,), batches, [one.k for one in some]).gain[0]
+    for sign, one, column in zip(SIGNS, some, gain.T.tolist(), strict=False):
+        speedup = [tokens[one.k] * each for each in column]
+        yield Curve(f"k = {one.k}", tuple(zip(batches, speedup, strict=True)), sign)
+
+
+def _crossings(some: Sequence[FixedK], lines: Sequence[Curve]) -> Iterator[Mark]:
+    """Where each length crosses plain decoding for the last time."""
+    for one, line in zip(some, lines, strict=True):
+        turns = _turns(one)
+        if turns:
+            last, verb = float(turns[-1].batch), "pays" if turns[-1].pays else "loses"
+            name = f"k = {one.k} {verb} from {turns[-1].batch:,}"
+            yield Mark("x", name, last, dict(line.points)[last])

@@ -18,6 +18,7 @@ from specplan.physics.schedule import HYSTERESIS
 from specplan.physics.tokens import FloatArray
 from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.common import basis_of, one_setup, percent, refuse_mix
+from specplan.questions.regret_picture import drawn
 from specplan.questions.regret_view import LEAST, view_of
 from specplan.questions.weigh import lengths
 from specplan.visible import visible
@@ -125,7 +126,10 @@ def regret(
         command="gate",
         value=value,
         table=table_from(COLUMNS, fixed),
-        view=view_of(scenario, setup, value, over.source),
+        view=replace(
+            view_of(scenario, setup, value, over.source),
+            picture=(lambda: drawn(value, fixed, over)) if fixed else None,
+        ),
         basis=basis_of(scenario),
         inputs={**scenario.inputs, **_inputs(over, tax, hysteresis)},
         notes=(*scenario.notes, *_elsewhere(scenario, over), *_notes(value)),

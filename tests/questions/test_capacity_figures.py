@@ -13,6 +13,7 @@ from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths, Trace, Traffic
 from specplan.questions.capacity_curves import POINTS, charts, drawn
 from specplan.questions.capacity_figures import costs, fixed_words, k_cells, schedule_words
+from specplan.questions.capacity_parts import Parts
 from specplan.questions.capacity_pools import moved_s
 from specplan.questions.capacity_row import Row, asked_percentiles, percentile_name
 from specplan.questions.capacity_size import Asked
@@ -171,6 +172,26 @@ def test_without_a_price_it_counts_gpus():
     found = charts([row(usd_per_gpu_hour=None)], ASKED, {1: "no speculation"}).panels[0]
     assert found.y_label == "GPUs"
     assert found.curves[0].points[-1] == (pytest.approx(10.0), 10.0)
+
+
+def test_a_picture_has_the_gpus_by_cause_and_those_taken_off_apart():
+    causes = {"memory": 0.0, "queue": 0.5, "bursts": 0.25, "margin": 0.75, "whole": 0.5}
+    parts = Parts(prefill=1.0, decode=5.0, speculation=-2.0, **causes)
+    bars = charts([row(parts=parts)], ASKED, {1: "k=3"}).panels[-1]
+    more, less = bars.bars
+    assert (more.name, less.name) == ("k=3", "k=3, less")
+    assert [(one.name, one.size) for one in less.pieces] == [("speculation", 2.0)]
+    drawn = {one.name: one.size for one in more.pieces}
+    assert drawn == {name: gpus for name, gpus in parts.pairs() if gpus > 0}
+    assert sum(drawn.values()) - 2.0 == parts.total
+
+
+@pytest.mark.parametrize(("star", "at"), [(None, []), (0.0, []), (0.8, [2.4])])
+def test_a_picture_has_the_load_up_to_which_drafts_pay(star, at):
+    # three replicas
+    found = charts([row(lambda_star_per_s=star)], ASKED, {1: "k=3"}).panels[1]
+    said = [rule.at for rule in found.rules if rule.name == "k=3: pays below"]
+    assert said == pytest.approx(at)
 
 
 def test_bins_where_nobody_comes_take_no_memory():
