@@ -16,7 +16,7 @@ from specplan.cli.plans import catalogue_of, plan_of
 from specplan.cli.scenario import Folder, build, loaded
 from specplan.cli.server import Server
 from specplan.cli.sized import told_of
-from specplan.cli.wanted import said, wanted
+from specplan.cli.wanted import Wanted, said, wanted
 from specplan.domain.answer import Answer
 from specplan.domain.engine import Engine
 from specplan.domain.scenario import Input, Scenario
@@ -87,9 +87,11 @@ def sized_for(
     fleet: Fleet,
     server: Server,
     told: Callable[[int, int], None] = _nothing,
+    *,
+    coming: Wanted | None = None,
 ) -> Answer:
-    """The answer to flags over a plan."""
-    asked = wanted(demand, plan)
+    """The answer to flags over a plan; `coming` is their traffic, if it has been read."""
+    asked = coming or wanted(demand, plan)
     shape = shape_of(asked.traffic.lengths)
     scenario = build(
         flags,

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +64,10 @@ def report(
     workload: dict[str, Any] = {n: options.pop(n) for n in FOLLOW if n in options}
     texts, (demand,) = at_home(options, Demand)
     texts |= texts_of({name: value for name, value in workload.items() if value is not None})
-    words = [str(plan)] if plan else []
     folders = loaded(catalogue)
     named = [str(one.path) for one in folders.folders if one.layer == str(one.path)]
-    asked = _Told(
-        flags=texts,
-        plan=plan_of(str(plan)) if plan else None,
-        catalogue=folders,
-        k_max=k_max,
-        demand=demand,
-        usd_per_gpu_hour=usd_per_gpu_hour,
-        command=command_of(words, texts, demand, k_max, usd_per_gpu_hour, named),
-    )
-    return _reported(asked)
+    given = str(plan) if plan else None
+    return _reported(_told(given, texts, folders, named, k_max, demand, usd_per_gpu_hour))
 
 
 def answered(
@@ -87,20 +79,39 @@ def answered(
     usd_per_gpu_hour: float | None,
 ) -> Answer:
     """The answer of the command."""
-    flags = typed(what, load)
+    return _reported(
+        _told(
+            plan,
+            typed(what, load),
+            catalogue_of(what),
+            what.catalogue or (),
+            candidates.k_max,
+            demand,
+            usd_per_gpu_hour,
+        )
+    )
+
+
+def _told(
+    plan: str | None,
+    flags: Mapping[str, Sequence[str]],
+    catalogue: Catalogue,
+    folders: Sequence[str],
+    k_max: int | None,
+    demand: Demand,
+    usd_per_gpu_hour: float | None,
+) -> _Told:
+    """What was asked, with the command that asks it again."""
     words = [plan] if plan else []
-    asked = _Told(
+    return _Told(
         flags=flags,
         plan=plan_of(plan),
-        catalogue=catalogue_of(what),
-        k_max=candidates.k_max,
+        catalogue=catalogue,
+        k_max=k_max,
         demand=demand,
         usd_per_gpu_hour=usd_per_gpu_hour,
-        command=command_of(
-            words, flags, demand, candidates.k_max, usd_per_gpu_hour, what.catalogue or ()
-        ),
+        command=command_of(words, flags, demand, k_max, usd_per_gpu_hour, folders),
     )
-    return _reported(asked)
 
 
 def command_of(
@@ -129,12 +140,9 @@ def _plain(name: str, value: object) -> str:
 def _reported(asked: _Told) -> Answer:
     found = _coming(asked)
     scenario = _scenario(asked, found)
-    others: dict[str, Answer | str] = {}
+    checked = None
     if asked.plan is not None and asked.plan.plan.expect and not asked.flags:
-        path = Path(asked.plan.document.name)
-        others["check"] = check(path, catalogue=asked.catalogue)
-    if found is not None:
-        others["capacity"] = _capacity(asked)
+        checked = check(Path(asked.plan.document.name), catalogue=asked.catalogue)
 
     def cited(judged: Judged) -> Cited:
         return Cited(
@@ -145,7 +153,8 @@ def _reported(asked: _Told) -> Answer:
             specplan=__version__,
         )
 
-    return question(scenario, cited=cited, others=others)
+    sized = None if found is None else partial(_capacity, asked, found)
+    return question(scenario, cited=cited, checked=checked, sized=sized)
 
 
 def _coming(asked: _Told) -> Wanted | None:
@@ -176,22 +185,19 @@ def _scenario(asked: _Told, found: Wanted | None) -> Scenario:
     return replace(scenario, inputs={**scenario.inputs, **(found.inputs if found else {})})
 
 
-def _capacity(asked: _Told) -> Answer | str:
-    """The GPUs for the traffic; or why there is no saying."""
-    flags = {n: texts for n, texts in asked.flags.items() if n not in {"batch", "context"}}
-    try:
-        return sized_for(
-            flags,
-            asked.plan,
-            asked.catalogue,
-            asked.k_max,
-            Gating(),
-            asked.demand,
-            Fleet(usd_per_gpu_hour=asked.usd_per_gpu_hour),
-            Server(),
-        )
-    except SpecplanError as error:
-        return "; ".join(filter(None, (error.what, error.hint)))
+def _capacity(asked: _Told, found: Wanted) -> Answer:
+    """The GPUs for the traffic."""
+    return sized_for(
+        {n: texts for n, texts in asked.flags.items() if n not in FOLLOW},
+        asked.plan,
+        asked.catalogue,
+        asked.k_max,
+        Gating(),
+        asked.demand,
+        Fleet(usd_per_gpu_hour=asked.usd_per_gpu_hour),
+        Server(),
+        coming=found,
+    )
 
 
 def _planned(plan: PlanRead | None) -> dict[str, Input]:

@@ -20,6 +20,17 @@ def number_text(value: float, form: Form) -> str:
     return _FORMS["flag" if isinstance(value, bool) else form](value)
 
 
+_PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def prefixed(value: float) -> str:
+    """A number of an axis in three digits with a decimal prefix: "1.2 T"."""
+    for prefix, size in _PREFIXES:
+        if abs(value) >= size:
+            return f"{value / size:.3g} {prefix}"
+    return f"{value:.3g}"
+
+
 def _shortest(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from specplan.domain.picture import Curve, Mark, Picture, Plot, Rule
 from specplan.physics.round import time_rounds
-from specplan.questions.pictures import PARITY, SIGNS, SPEEDUP, left_out, thinned
-from specplan.questions.sweep_picture import LABELS
+from specplan.questions.pictures import LABELS, PARITY, SIGNS, SPEEDUP, left_out, thinned
 
 if TYPE_CHECKING:
     from specplan.domain.scenario import Setup

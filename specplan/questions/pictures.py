@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from specplan.domain.picture import Curve, Rule, Scale
+from specplan.domain.answer import Scalar
+from specplan.domain.picture import Cells, Curve, Rule, Scale
 
 CURVES, PANELS, CELLS = 8, 8, 12  # of a picture, of a panel, on a side of a map; at most
 PARITY = Rule("as fast as plain decoding", "y", 1.0)
 SIGNS = "abcdefgh"
 SPEEDUP = "speedup over plain decoding"
 BEYOND = "dashed: does not fit"
+LABELS = {
+    "batch": "batch, sequences",
+    "context": "context, tokens",
+    "alpha": "acceptance of a draft token",
+    "k": "k, draft tokens per round",
+}
 
 T = TypeVar("T")
+Row = Mapping[str, Scalar]
 
 
 def thinned(values: Sequence[T], most: int) -> tuple[T, ...]:
@@ -52,3 +60,50 @@ def fitting(name: str, sign: str, points: Sequence[tuple[float, float, bool]]) -
         named = name if before is None else ""
         yield Curve(named, tuple(joined), sign, style="line" if fits else "dashed")
         before = some[-1]
+
+
+def number(row: Row, name: str) -> float:
+    """A figure of a row; 0 where it has none."""
+    return float(row[name] or 0)
+
+
+def values_of(rows: Sequence[Row], name: str) -> list[Scalar]:
+    """The values of a column, each once, in order."""
+    return list(dict.fromkeys(row[name] for row in rows))
+
+
+def grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Scalar, ...], list[Row]]:
+    """Rows by the values of some columns."""
+    groups: dict[tuple[Scalar, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def speedup_map(
+    at: Mapping[tuple[Scalar, Scalar], Row],
+    y: str,
+    text: Callable[[Row], str],
+    head: Sequence[str],
+    last: Sequence[str] = (),
+) -> Cells:
+    """Speedups by batch and `y`, the row of each place in `at`. Its title are the words of `head`,
+    what is left out, those of `last`, and that some do not fit.
+    """
+    all_x, all_y = (list(dict.fromkeys(key[n] for key in at)) for n in (0, 1))
+    x, down = thinned(all_x, CELLS), thinned(all_y, CELLS)
+    left = [*left_out("batches", x, all_x), *left_out(f"{y}s", down, all_y)]
+    unfit = [] if all(row["fits"] for row in at.values()) else ["~ does not fit"]
+    return Cells(
+        title=", ".join((*head, *left, *last, *unfit)),
+        x_label=LABELS["batch"],
+        y_label=LABELS.get(y, y),
+        label=SPEEDUP,
+        x=tuple(f"{one:,}" for one in x),
+        y=tuple(f"{one:,}" if y == "context" else str(one) for one in down),
+        values=tuple(tuple(number(at[b, a], "speedup") for b in x) for a in down),
+        texts=tuple(
+            tuple(text(at[b, a]) + ("" if at[b, a]["fits"] else " ~") for b in x) for a in down
+        ),
+        middle=1.0,
+    )

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from specplan.domain.picture import Curve, Mark, Picture, Plot, Rule
-from specplan.questions.pictures import SPEEDUP
-from specplan.questions.sweep_picture import LABELS
+from specplan.questions.pictures import LABELS, SPEEDUP
 
 if TYPE_CHECKING:
     from specplan.domain.histogram import Histogram

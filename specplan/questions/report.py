@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from specplan.domain.answer import Answer, Basis, Column, Facts, Lines, Part, Rows, View, table_of
@@ -52,18 +52,18 @@ def report(
     scenario: Scenario,
     *,
     cited: Callable[[Judged], Cited],
-    others: Mapping[str, Answer | str] | None = None,
+    checked: Answer | None = None,
+    sized: Callable[[], Answer] | None = None,
 ) -> Answer:
     """The report of a plan; exit 1 where an expectation fails, its traffic cannot be served or it
-    does not fit. `others` are answers of those who read files: check, capacity; `cited`
-    says where the cards of a judged plan come from.
+    does not fit. Those who read files say how the plan's expectations were `checked` and how many
+    GPUs its traffic takes, `sized`; `cited` says where the cards of a judged plan come from.
     """
     refuse_mix(scenario, "report")
     basis = basis_of(scenario)
     found = judged(scenario, basis)
-    given = others or {}
     grid = grid_of(found.at, scenario, () if found.k is None else (found.k,))
-    asked = Asked(scenario, found, grid, cited(found), given)
+    asked = Asked(scenario, found, grid, cited(found), checked, sized)
     made = list(parts(asked))
     there = tuple(part for part in made if isinstance(part, Part))
     value = _value(scenario, found, basis)

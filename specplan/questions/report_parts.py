@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from specplan.domain.answer import Answer, Part
-from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
+from specplan.domain.picture import Bars, Cells, Panel, Plot
 from specplan.domain.scenario import Scenario
 from specplan.errors import SpecplanError
 from specplan.questions.best_k import best_k
@@ -24,18 +25,27 @@ from specplan.questions.report_sources import Cited, reproduced, sources
 from specplan.questions.sweep import sweep
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is found once
 class Asked:
     """What a report is made of: the plan's scenario, its points judged, the grid around the one in
-    detail, where its cards come from, the command to repeat it, and answers of those who can read
-    files: `capacity`, `check`; texts say why there is none.
+    detail, where its cards come from and the command to repeat it. Those who can read files say
+    how its expectations were `checked` and answer how many GPUs its traffic takes, `sized`.
     """
 
     scenario: Scenario
     judged: Judged
     grid: Grid
     cited: Cited
-    others: Mapping[str, Answer | str]
+    checked: Answer | None
+    sized: Callable[[], Answer] | None
+
+    @cached_property
+    def explained(self) -> Answer:
+        """The point in detail, taken apart at the k that is judged; at 1 where none is drafted."""
+        judged = self.judged
+        k = judged.k if judged.k is not None else judged.worst.best_k
+        here = (k,) if k else (max(self.grid.k[:2]),)
+        return explain(alone(self.scenario, judged.at, here))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ def parts(asked: Asked) -> Iterator[Part | Left]:
 
 
 def _expected(asked: Asked) -> Made:
-    return asked.others.get("check", "")
+    return asked.checked or ""
 
 
 def _points(asked: Asked) -> Made:
@@ -93,33 +103,23 @@ def _map(asked: Asked) -> Made:
     return best_k(replace(here, batch=asked.grid.batch, context=asked.grid.context))
 
 
-def _explained(asked: Asked) -> Answer:
-    judged = asked.judged
-    k = judged.k if judged.k is not None else judged.worst.best_k
-    return explain(alone(asked.scenario, judged.at, (k,) if k else (max(asked.grid.k[:2]),)))
-
-
 def _only(answer: Answer, kind: type[Panel]) -> Answer:
     """The same with only the panels of a kind in its picture."""
-    drawn = answer.view.picture
-    if drawn is None:
+    if answer.view.picture is None:
         return answer
-
-    def some() -> Picture:
-        picture = drawn()
-        panels = tuple(panel for panel in picture.panels if isinstance(panel, kind))
-        return replace(picture, panels=panels, columns=min(picture.columns, len(panels) or 1))
-
-    return replace(answer, view=replace(answer.view, picture=some if some().panels else None))
+    picture = answer.view.picture()
+    panels = tuple(panel for panel in picture.panels if isinstance(panel, kind))
+    some = replace(picture, panels=panels, columns=min(picture.columns, len(panels) or 1))
+    return replace(answer, view=replace(answer.view, picture=(lambda: some) if panels else None))
 
 
 def _roofline(asked: Asked) -> Made:
-    found = _only(_explained(asked), Plot)
+    found = _only(asked.explained, Plot)
     return replace(found, view=replace(found.view, sections=found.view.sections[1:2]))
 
 
 def _time(asked: Asked) -> Made:
-    found = _only(_explained(asked), Bars)
+    found = _only(asked.explained, Bars)
     sections = (*found.view.sections[:1], *found.view.sections[2:])
     return replace(found, view=replace(found.view, sections=sections))
 
@@ -155,8 +155,10 @@ def _accuracy(asked: Asked) -> Made:
     return within(asked.scenario, asked.judged.at.setup, asked.cited.bands)
 
 
-def _other(name: str, reason: str = "") -> Callable[[Asked], Made]:
-    return lambda asked: asked.others.get(name, reason)
+def _capacity(asked: Asked) -> Made:
+    if asked.sized is None:
+        return "no traffic was given: --rate or --trace, or traffic: in the plan"
+    return asked.sized()
 
 
 class Kind(NamedTuple):
@@ -211,7 +213,7 @@ PARTS: Mapping[str, Kind] = {
     "capacity": Kind(
         "GPUs for the traffic",
         "What the traffic needs without speculation, with one k and with k by load.",
-        _other("capacity", "no traffic was given: --rate or --trace, or traffic: in the plan"),
+        _capacity,
     ),
     "accuracy": Kind(
         "How accurate this is",

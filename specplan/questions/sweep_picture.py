@@ -4,7 +4,7 @@ and a map where batch and acceptance both vary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from specplan.domain.answer import Scalar, Table
 from specplan.domain.picture import Cells, Curve, Panel, Picture, Plot
@@ -14,26 +14,24 @@ from specplan.questions.grids import SETUP_COLUMNS
 from specplan.questions.measured import Point, points_over
 from specplan.questions.pictures import (
     BEYOND,
-    CELLS,
     CURVES,
+    LABELS,
     PANELS,
     PARITY,
     SIGNS,
     SPEEDUP,
+    Row,
     fitting,
+    grouped,
     left_out,
+    number,
     scale_of,
+    speedup_map,
     thinned,
+    values_of,
 )
 from specplan.units import people
 
-Row = Mapping[str, Scalar]
-LABELS = {
-    "batch": "batch, sequences",
-    "context": "context, tokens",
-    "alpha": "acceptance of a draft token",
-    "k": "k, draft tokens per round",
-}
 ROWS = 200_000  # that one panel or another is picked from
 MAPS = 2  # panels that are left to maps
 FEW = 3  # values of an axis that make a map worth its room
@@ -49,12 +47,12 @@ def drawn(table: Table, measured: Sequence[Point] = ()) -> Picture:
         )
     rows = list(table.records())
     x, over = _axes(rows)
-    telling = [c.name for c in SETUP_COLUMNS if len(_values(rows, c.name)) > 1]
+    telling = [c.name for c in SETUP_COLUMNS if len(values_of(rows, c.name)) > 1]
     apart = [*telling, *(n for n in ("context", "acceptance") if n not in {x, over})]
     if x == "alpha" or over == "alpha":
         apart.remove("acceptance")
-    apart = [name for name in apart if len(_values(rows, name)) > 1]
-    groups = _grouped(rows, apart)
+    apart = [name for name in apart if len(values_of(rows, name)) > 1]
+    groups = grouped(rows, apart)
     mapped = _mapped(rows, telling)
     kept = thinned(list(groups), PANELS - len(mapped))
     said = [*left_out("panels", kept, list(groups))]
@@ -66,27 +64,15 @@ def drawn(table: Table, measured: Sequence[Point] = ()) -> Picture:
     return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
 
 
-def _values(rows: Sequence[Row], name: str) -> list[Scalar]:
-    return list(dict.fromkeys(row[name] for row in rows))
-
-
 def _axes(rows: Sequence[Row]) -> tuple[str, str]:
     """What runs along the axis, and what has a line for each value."""
     numbers = ["batch", "context"]
-    if None not in _values(rows, "alpha"):
+    if None not in values_of(rows, "alpha"):
         numbers.append("alpha")
     numbers.append("k")
-    varied = [name for name in numbers if len(_values(rows, name)) > 1]
+    varied = [name for name in numbers if len(values_of(rows, name)) > 1]
     x = varied[0] if varied else "batch"
     return (x, "k") if x != "k" else ("k", "batch")
-
-
-def _grouped(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[Scalar, ...], list[Row]]:
-    """Rows by the values of some columns."""
-    groups: dict[tuple[Scalar, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
 
 
 def _said(name: str, value: Scalar) -> str:
@@ -107,7 +93,7 @@ def _plot(
     measured: Sequence[Curve],
 ) -> Plot:
     x, over = axes
-    lines = _grouped(rows, (over,))
+    lines = grouped(rows, (over,))
     if over == "k" and len(lines) > 1:
         lines.pop((0,), None)  # plain decoding is the rule
     kept = thinned(list(lines), CURVES)
@@ -173,10 +159,10 @@ def _named(over: str, value: Scalar) -> str:
 
 def _mapped(rows: Sequence[Row], telling: Sequence[str]) -> list[Cells]:
     """The best speedup by batch and acceptance, for as many places and contexts as have room."""
-    if min(len(_values(rows, "batch")), len(_values(rows, "acceptance"))) < FEW:
+    if min(len(values_of(rows, "batch")), len(values_of(rows, "acceptance"))) < FEW:
         return []
-    names = [*telling, *(["context"] if len(_values(rows, "context")) > 1 else [])]
-    groups = _grouped(rows, names)
+    names = [*telling, *(["context"] if len(values_of(rows, "context")) > 1 else [])]
+    groups = grouped(rows, names)
     kept = thinned(list(groups), MAPS)
     said = [*left_out("maps", kept, list(groups))]
     return [_map(groups[key], names, key, said) for key in kept]
@@ -190,31 +176,13 @@ def _map(
         at = row["batch"], row["acceptance"]
         if at not in best or _speed(row) > _speed(best[at]):
             best[at] = row
-    all_x, all_y = _values(rows, "batch"), _values(rows, "acceptance")
-    x, y = thinned(all_x, CELLS), thinned(all_y, CELLS)
-    head = [_said(name, value) for name, value in zip(names, key, strict=True)]
-    head += [*left_out("batches", x, all_x), *left_out("acceptances", y, all_y), *said]
-    return Cells(
-        title=", ".join(("best of the k asked", *head, *_unfit(best.values()))),
-        x_label=LABELS["batch"],
-        y_label="acceptance",
-        label=SPEEDUP,
-        x=tuple(f"{one:,}" for one in x),
-        y=tuple(map(str, y)),
-        values=tuple(tuple(_speed(best[b, a]) for b in x) for a in y),
-        texts=tuple(tuple(_cell(best[b, a]) for b in x) for a in y),
-        middle=1.0,
-    )
-
-
-def _unfit(rows: Iterable[Row]) -> Iterator[str]:
-    if not all(row["fits"] for row in rows):
-        yield "~ does not fit"
+    named = [_said(name, value) for name, value in zip(names, key, strict=True)]
+    return speedup_map(best, "acceptance", _cell, ("best of the k asked", *named), said)
 
 
 def _cell(row: Row) -> str:
-    return f"{times(_speed(row))} k={row['k']}{'' if row['fits'] else ' ~'}"
+    return f"{times(_speed(row))} k={row['k']}"
 
 
 def _speed(row: Row) -> float:
-    return float(row["speedup"] or 0)
+    return number(row, "speedup")

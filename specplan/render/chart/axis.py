@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from specplan.domain.forms import prefixed
 from specplan.domain.picture import Scale
 from specplan.units import people
 
@@ -82,7 +83,7 @@ def said(value: float, label: str) -> str:
     unit = _unit(label)
     if unit in UNITS:
         return _said(value, UNITS[unit])
-    return f"{short(value)} {unit}".rstrip()
+    return f"{prefixed(value)} {unit}".rstrip()
 
 
 def _size(most: float, unit: str | None) -> float:
@@ -93,7 +94,7 @@ def _size(most: float, unit: str | None) -> float:
 
 
 def _said(value: float, unit: str | None) -> str:
-    return people(value, unit) if unit and value else short(value)
+    return people(value, unit) if unit and value else prefixed(value)
 
 
 def _step(span: float) -> float:
@@ -102,18 +103,10 @@ def _step(span: float) -> float:
     return next(part * power for part in (5.0, 2.0, 1.0, 0.5, 0.2) if span >= 2 * part * power)
 
 
-def short(value: float) -> str:
-    """A number in three digits with a decimal prefix: 1.2 T."""
-    for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {prefix}"
-    return f"{value:.3g}"
-
-
 def told(value: float, label: str) -> str:
     """A value with the quantity and the unit that its label names: "batch 32 sequences"."""
     quantity, comma, _ = label.rpartition(", ")
-    return f"{quantity} {said(value, label)}" if comma else f"{short(value)} {label}"
+    return f"{quantity} {said(value, label)}" if comma else f"{prefixed(value)} {label}"
 
 
 def named(name: str, value: float, label: str) -> str:

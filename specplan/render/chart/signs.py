@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specplan.domain.picture import Bars, Curve, Picture, Plot
+from specplan.render.palette import SERIES_ON_BOTH
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FILLS = "#=+-o*%@"
 UNICODE_FILLS = "\u2588\u2593\u2592\u2591\u259a\u25a4\u25a5\u25a6"
 POINTS = "o"
-# Readable on light and on dark terminals alike, and apart for everybody (Okabe and Ito 2008).
-INKS = ("#3a8fd0", "#d9700a", "#1f9e77", "#c05fa5", "#8a8a8a", "#a5841f")
 
 
 class Signs:
@@ -38,13 +37,13 @@ class Signs:
 
     def ink(self, curve: Curve) -> str:
         """The colour of a curve."""
-        return INKS[self._numbers[_key(curve)] % len(INKS)]
+        return SERIES_ON_BOTH[self._numbers[_key(curve)] % len(SERIES_ON_BOTH)]
 
     def piece(self, name: str) -> tuple[str, str]:
         """The character that fills the pieces of a name, and its colour."""
         number = self._pieces[name]
         fills = UNICODE_FILLS if self.unicode else FILLS
-        return fills[number % len(fills)], INKS[number % len(INKS)]
+        return fills[number % len(fills)], SERIES_ON_BOTH[number % len(SERIES_ON_BOTH)]
 
 
 _MEASURED = "\0points"

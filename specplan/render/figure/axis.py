@@ -9,11 +9,11 @@ from itertools import pairwise
 
 from matplotlib.ticker import LogLocator, MaxNLocator
 
+from specplan.domain.forms import prefixed
 from specplan.domain.picture import Scale
 
 FEW = 9  # values that get a number each
 ROOM = 0.04  # of the axis, beyond what is drawn
-PREFIXES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 WRITTEN_OUT = 1e5  # whole numbers below it: a context of 2,048 is no 2.05 k
 
 
@@ -54,15 +54,7 @@ def numbers(values: Sequence[float]) -> list[str]:
     """
     if all(float(v).is_integer() and abs(v) < WRITTEN_OUT for v in values):
         return [f"{v:,.0f}" for v in values]
-    return [number(v) for v in values]
-
-
-def number(value: float) -> str:
-    """A number in three digits with a decimal prefix."""
-    for prefix, size in PREFIXES:
-        if abs(value) >= size:
-            return f"{value / size:.3g} {prefix}"
-    return f"{value:.3g}"
+    return [prefixed(v) for v in values]
 
 
 def _apart(values: Sequence[float], low: float, high: float, scale: Scale) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from specplan.domain.forms import prefixed
 from specplan.domain.picture import Cells
-from specplan.render.figure.axis import number
 from specplan.render.figure.letters import LINE, Letters
 from specplan.render.figure.sheet import SMALL, Box, Sheet
 from specplan.render.palette import INK, SOFT, cell_colour
@@ -47,9 +47,9 @@ class Shades:
             box = Box(left + n * wide, top, wide + 0.2, HIGH)
             sheet.patch(box, facecolor=colour, edgecolor="none", linewidth=0)
         foot = top + HIGH + TICK + 1.5
-        sheet.text(left, foot, number(low), TICK, colour=SOFT)
+        sheet.text(left, foot, prefixed(low), TICK, colour=SOFT)
         if high > low:
-            sheet.text(left + WIDE, foot, number(high), TICK, colour=SOFT, side="right")
+            sheet.text(left + WIDE, foot, prefixed(high), TICK, colour=SOFT, side="right")
         if middle is not None and low < middle <= high:
             self._border(sheet, left, top, (middle - low) / (high - low))
 
@@ -60,5 +60,5 @@ class Shades:
         sheet.stroke((x, x), (top - 1.5, top + HIGH + 1.5), **look)
         start = left + WIDE + APART
         sheet.stroke((start, start + 16), (y, y), **look)
-        told = f"border at {number(self.panel.middle or 0.0)}"
+        told = f"border at {prefixed(self.panel.middle or 0.0)}"
         sheet.text(start + 20, y + TICK * 0.36, told, TICK, colour=SOFT)
