@@ -13,7 +13,7 @@ from collections.abc import Iterable
 SERIES = ("#0072b2", "#e06c00", "#008a63", "#a03090", "#595959", "#7a5c00")
 SERIES_ON_DARK = ("#56b4e9", "#e69f00", "#2fbf95", "#dd8fbf", "#bdbdbd", "#f0e442")
 # Where nobody knows whether the ground is light or dark: terminals.
-SERIES_ON_BOTH = ("#3a8fd0", "#d9700a", "#1f9e77", "#c05fa5", "#8a8a8a", "#a5841f")
+SERIES_ON_BOTH = ("#0075df", "#fa5a11", "#1aaa69", "#9e72ad", "#758683", "#be552d")
 LOSS, MIDDLE, GAIN = "#d55e00", "#f4f1ec", "#0072b2"  # below, at and above the middle of a map
 INK, PAPER = "#14171c", "#ffffff"
 BLACK = "#000000"  # upon colours: nothing lighter is readable, 4.5:1, where white is not either

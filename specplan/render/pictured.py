@@ -5,10 +5,11 @@ from __future__ import annotations
 from specplan.domain.answer import Answer
 from specplan.domain.picture import Picture
 from specplan.errors import UsageError, Where
+from specplan.render.drawable import drawable
 
 
 def pictured(answer: Answer, where: Where | None = None) -> Picture:
-    """The picture, made now; UsageError where the answer has none."""
+    """The picture, made now, as far as axes show it; UsageError where the answer has none."""
     if answer.view.picture is None:
-        raise UsageError(f"{answer.command} has no picture", where=where, hint="explain has one")
-    return answer.view.picture()
+        raise UsageError(f"{answer.command} has no picture", where=where, hint="use -f table")
+    return drawable(answer.view.picture())

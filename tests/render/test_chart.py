@@ -9,7 +9,7 @@ import pytest
 
 from specplan import __version__
 from specplan.domain.answer import Answer, Basis, Table, View
-from specplan.domain.picture import Curve, Mark, Picture, Plot
+from specplan.domain.picture import Band, Curve, Mark, Picture, Plot
 from specplan.errors import UsageError
 from specplan.render import renderer
 from specplan.render.look import Look
@@ -30,9 +30,9 @@ ANSWER = Answer(
 )
 
 
-def drawn(answer: Answer = ANSWER, *, unicode: bool = False) -> list[str]:
+def drawn(answer: Answer = ANSWER, **look) -> list[str]:
     out = io.StringIO()
-    renderer("chart")(answer, out, Look(unicode=unicode))
+    renderer("chart")(answer, out, Look(**look))
     return out.getvalue().splitlines()
 
 
@@ -96,7 +96,7 @@ def test_an_answer_without_a_picture_is_refused():
     plain = replace(ANSWER, command="memory", view=View(title="t"))
     with pytest.raises(UsageError) as caught:
         drawn(plain)
-    assert str(caught.value) == "--format: memory has no picture; explain has one"
+    assert str(caught.value) == "--format: memory has no picture; use -f table"
 
 
 @pytest.mark.parametrize("name", ["table", "plain", "markdown", "json"])
@@ -173,3 +173,62 @@ def test_curves_on_one_another_take_turns():
     lines = shown(linear(Curve("k=3", ends, sign="a"), Curve("gated", ends, sign="b")))
     (row,) = [line.partition("|")[2] for line in lines if "ab" in line.partition("|")[2]]
     assert row == "ab" * 32
+
+
+@pytest.mark.parametrize(
+    ("points", "numbers"),
+    [
+        (((1.0, 1.0), (1000.0, 1.0)), ["1", "10", "100", "1 k"]),
+        (((1.0, 1.0), (8.0, 1.0)), ["1", "2", "5", "10"]),
+        (((0.9, 1.0), (30.0, 1.0)), ["1", "2", "5", "10", "20"]),
+        (((3.1, 1.0), (3.9, 1.0)), ["2.4", "5.1"]),
+    ],
+)
+def test_a_logarithmic_axis_has_two_numbers_at_least(points, numbers):
+    lines = shown(
+        Plot(x_label="s", y_label="sequences", curves=(Curve("c", points),), y_scale="linear")
+    )
+    assert lines[lines.index("  . c") - 2].replace("1 k", "1_k").split() == [
+        number.replace(" ", "_") for number in numbers
+    ]
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize("points", [((5.0, 2.0),), ((5.0, 2.0), (5.2, 2.1))])
+def test_the_shortest_line_is_drawn_with_its_letter(points, unicode):
+    curves = (Curve("long", ((0.0, 1.0), (50.0, 4.0))), Curve("short", points))
+    picture = Picture(panels=(linear(*curves),))
+    lines = drawn(
+        replace(ANSWER, view=replace(ANSWER.view, picture=lambda: picture)), unicode=unicode
+    )
+    area = [line for line in lines if "|" in line or "\u2502" in line]
+    assert any("b" in line for line in area)
+    assert "  b short" in lines
+
+
+def test_what_was_measured_has_a_sign_for_each_name():
+    curves = [
+        Curve(name, ((at, 1.0 + at), (at + 1.0, 2.0 + at)), style="points")
+        for name, at in (("vllm", 1.0), ("sglang", 5.0))
+    ]
+    lines = shown(linear(*curves))
+    assert {"  o vllm", "  x sglang"} <= set(lines)
+    for sign in "ox":
+        assert sum(line.partition("|")[2].count(sign) for line in lines) == 2
+
+
+def test_what_no_axis_shows_is_left_out_and_the_rest_is_drawn():
+    """A band that reaches 0 where the axis is logarithmic, an endless value."""
+    bands = (Band("within", ((1.0, 0.0, 2.0), (10.0, 1.0, 3.0), (100.0, 2.0, 5.0))),)
+    curves = (Curve("c", ((1.0, 1.0), (10.0, float("inf")), (100.0, 3.0))),)
+    marks = (Mark("*", "best", 10.0, -1.0),)
+    plot = Plot(x_label="s", y_label="sequences", curves=curves, bands=bands, marks=marks)
+    lines = shown(plot)
+    assert any(":" in line.partition("|")[2] for line in lines)
+    assert not any("*" in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [24, 30, 39])
+def test_the_narrowest_terminal_is_not_overrun(width):
+    lines = drawn(width=width)
+    assert max(map(len, lines)) <= width

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from specplan.domain.picture import Band, Bar, Bars, Cells, Curve, Mark, Picture
 from specplan.render import renderer
 from specplan.render.align import columns as columns_of
 from specplan.render.look import Look
+from specplan.render.palette import cell_colour
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 BARS = Bars(
@@ -52,15 +55,58 @@ def drawn(*panels, columns=1, **look):
 
 def test_pieces_are_as_long_as_they_are():
     lines = drawn(BARS)
-    whole, with_drafter = (lines[lines.index(name) + 1].strip() for name in ("without", "with"))
+    whole, with_drafter = (_below(lines, f"{name}  #") for name in ("without", "with"))
     assert whole.count("#") == with_drafter.count("#")
     assert whole.count("=") == pytest.approx(whole.count("#") * 32 / 20, abs=1.5)
     assert with_drafter.count("=") == pytest.approx(whole.count("=") / 2, abs=1.5)
-    foot = next(line for line in lines if "+" in line and set(line.strip()) <= set("-+"))
-    assert foot.index("+") - 2 == pytest.approx((len(foot) - 2) * 60 / 60, abs=1.5)
-    assert "  # weights: 20 GiB" in lines
-    assert "  = KV: 32 GiB, 16 GiB" in lines
-    assert "  + usable: 60 GiB" in lines
+    foot = next(line for line in lines if "|" in line and set(line.strip()) <= set("-|"))
+    assert foot.index("|") - 2 == pytest.approx((len(foot) - 2) * 60 / 60, abs=1.5)
+    assert "without  # 20 GiB  = 32 GiB" in lines
+    assert "with  # 20 GiB  = 16 GiB" in lines
+    assert lines[-6:-3] == ["  # weights", "  = KV", "  | usable: 60 GiB"]
+
+
+def _below(lines, start):
+    """The line under that which begins so."""
+    return next(lower for line, lower in pairwise(lines) if line.startswith(start)).strip()
+
+
+def test_alike_pieces_are_told_once_and_a_single_one_not_again():
+    step = Piece("step", 2.0, "2 ms")
+    lines = drawn(
+        Bars(
+            label="time", bars=(Bar("plain", (step, step, step), "6 ms"), Bar("a", (step,), "2 ms"))
+        )
+    )
+    assert "plain: 6 ms  # 3 of 2 ms" in lines
+    assert "a: 2 ms" in lines
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+def test_pieces_of_many_names_never_look_alike(unicode):
+    names = [f"piece {n}" for n in range(20)]
+    bar = Bar("all", tuple(Piece(name, 1.0, name) for name in names))
+    lines = drawn(Bars(label="time", bars=(bar,)), unicode=unicode)
+    fills = {line.split()[0] for line in lines if line.strip()[2:] in names}
+    assert len(fills) == 20
+
+
+def test_what_a_cell_has_no_room_for_is_seen_to_be_cut():
+    cells = replace(CELLS, x=("a name of forty characters that goes on on", "16", "256"))
+    assert any("a name of forty char~" in line for line in drawn(cells, width=26))
+    assert any(
+        "a name of forty char\u2026" in line for line in drawn(cells, width=26, unicode=True)
+    )
+
+
+def test_the_colours_of_a_map_have_a_key():
+    (key,) = (line for line in drawn(CELLS, color=True) if line.endswith("  speedup"))
+    plain = ANSI.sub("", key)
+    assert plain.split() == ["0.8", "1", "2", "speedup"]
+    for value in (0.8, 1.0, 2.0):
+        red, green, blue = bytes.fromhex(cell_colour(value, (0.8, 2.0), 1.0)[1:])
+        assert f"48;2;{red};{green};{blue}m {value:g} " in key
+    assert not any(line.split() == ["0.8", "1", "2", "speedup"] for line in drawn(CELLS))
 
 
 def test_a_map_marks_losses_and_draws_the_border():
@@ -76,8 +122,8 @@ def test_a_map_marks_losses_and_draws_the_border():
 
 def test_a_map_in_colour_has_ink_and_ground_in_each_cell():
     text = "\n".join(drawn(CELLS, color=True, unicode=True))
-    assert text.count("48;2;") == 6
-    assert text.count("38;2;") == 6
+    assert text.count("48;2;") == 6 + 3  # the key's three
+    assert text.count("38;2;") == 6 + 3
     assert "\u2503" in ANSI.sub("", text)
 
 

@@ -16,6 +16,7 @@ from specplan.render.palette import (
     NOTHING,
     PAPER,
     SERIES,
+    SERIES_ON_BOTH,
     SERIES_ON_DARK,
     SOFT,
     cell_colour,
@@ -60,14 +61,23 @@ def lab(colour, blindness):
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-@pytest.mark.parametrize(("series", "ground"), [(SERIES, PAPER), (SERIES_ON_DARK, INK)])
+SIGHTS = [
+    (SERIES, PAPER),
+    (SERIES_ON_DARK, INK),
+    (SERIES_ON_BOTH, PAPER),
+    (SERIES_ON_BOTH, INK),
+    (SERIES_ON_BOTH, "#000000"),
+]
+
+
+@pytest.mark.parametrize(("series", "ground"), SIGHTS)
 def test_series_stand_out_from_their_ground(series, ground):
     assert len(set(series)) == len(series) == 6
     assert all(contrast(colour, ground) >= 3 for colour in series)
 
 
 @pytest.mark.parametrize("blindness", BLIND)
-@pytest.mark.parametrize("series", [SERIES, SERIES_ON_DARK])
+@pytest.mark.parametrize("series", [SERIES, SERIES_ON_DARK, SERIES_ON_BOTH])
 def test_series_stay_apart_however_colours_are_seen(series, blindness):
     """In steps of CIE 1976 L*a*b*, of which 2.3 can just be seen."""
     places = [lab(colour, blindness) for colour in series]

@@ -21,7 +21,7 @@ from specplan.render.footer import footer
 from specplan.render.look import Look
 from specplan.render.pictured import pictured
 
-USUAL, LEAST, MOST = 80, 40, 200  # columns: without a terminal, and what a picture is drawn in
+USUAL, LEAST, MOST = 80, 24, 200  # columns: without a terminal, and what a picture is drawn in
 SIDE_BY_SIDE = 72  # columns that a small multiple needs
 GAP = 3
 

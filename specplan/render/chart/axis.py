@@ -22,7 +22,7 @@ class Axis:
     @classmethod
     def over(cls, values: Sequence[float], size: int, scale: Scale) -> Axis:
         """An axis that holds all values; a logarithmic one with a little room."""
-        known = [v for v in values if math.isfinite(v) and (scale == "linear" or v > 0)] or [1.0]
+        known = values or [1.0]
         low, high = min(known), max(known)
         if scale == "log":
             return cls(low / 1.3, high * 1.3, size, scale)
@@ -35,10 +35,6 @@ class Axis:
     def back(self, place: float) -> float:
         """The value that lies there."""
         return math.pow(10.0, place) if self.scale == "log" else place
-
-    def there(self, value: float) -> bool:
-        """Whether the axis can show a value at all."""
-        return math.isfinite(value) and (self.scale == "linear" or value > 0)
 
     def share(self, value: float) -> float:
         """Where a value lies between the axis' ends, 0 to 1."""
@@ -54,23 +50,29 @@ class Axis:
         return self.back(self.low + (place + 0.5) / self.size * (self.high - self.low))
 
     def labels(self, label: str = "") -> Iterator[tuple[int, str]]:
-        """Round numbers with their places: powers of ten, or some four even steps."""
+        """Round numbers with their places: some four even steps or, of a logarithmic axis, the
+        fewest of powers of ten, of 1, 2 and 5 of each, or of its ends that tell it.
+        """
         unit = UNITS.get(_unit(label))
         size = _size(self.high, unit) if self.scale == "linear" else 1.0
-        step = 1.0 if self.scale == "log" else size * _step((self.high - self.low) / size)
-        if self.scale == "log" and self.high - self.low < 1:
-            step = self.high - self.low  # within a decade the ends say more
-            yield from ((self.place(v), _said(v, unit)) for v in self._ends())
-            return
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        for n in range(first, last + 1):
-            value = self.back(n * step)
+        step = size * _step((self.high - self.low) / size)
+        for value in self._powers() if self.scale == "log" else self._along(step):
             yield self.place(value), _said(value, unit)
 
-    def _ends(self) -> tuple[float, float]:
-        """Two numbers of two digits near the ends."""
-        low, high = (float(f"{self.back(end):.2g}") for end in (self.low, self.high))
-        return low, high
+    def _along(self, step: float) -> list[float]:
+        """Multiples of a step."""
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [n * step for n in range(first, last + 1)]
+
+    def _powers(self) -> list[float]:
+        """At least two round numbers: one alone says nothing of how far the next is."""
+        decades = range(math.floor(self.low), math.floor(self.high) + 1)
+        for parts, least in ((1.0,), 3), ((1.0, 2.0, 5.0), 2):
+            some = [part * math.pow(10.0, n) for n in decades for part in parts]
+            held = [v for v in some if self.low - 1e-9 <= self.along(v) <= self.high + 1e-9]
+            if len(held) >= least:
+                return held
+        return [float(f"{self.back(end):.2g}") for end in (self.low, self.high)]
 
 
 def _unit(label: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from specplan.domain.forms import prefixed
 from specplan.domain.picture import Cells
 from specplan.render.align import columns
-from specplan.render.chart.ink import Legend, Line, fitted, plain
+from specplan.render.chart.ink import Legend, Line, fitted, plain, width_of
 from specplan.render.look import Look
 from specplan.render.palette import cell_colour, ink_on
 
@@ -32,6 +33,8 @@ def drawn(panel: Cells, width: int, look: Look) -> tuple[list[Line], Legend]:
             lines.append([])
         places = range(start, min(start + most, len(panel.x)))
         lines += _block(panel, texts, places, side, size, look)
+    if look.color:
+        lines += _key(panel, width)
     if panel.middle is None or LOSS not in "".join(chain.from_iterable(texts)):
         return lines, []
     return lines, [((LOSS, "", ""), f"below {panel.middle:g}: {panel.label}")]
@@ -43,6 +46,23 @@ def _heads(panel: Cells, width: int) -> Iterator[str]:
     whole = f"{down}, {across}: {panel.label}"
     for text in [whole] if columns(whole) <= width else [down, across, panel.label]:
         yield from fitted(text, width)
+
+
+def _key(panel: Cells, width: int) -> Iterator[Line]:
+    """What the colours are: of the lowest value, of the middle and of the highest."""
+    known = [value for value in chain.from_iterable(panel.values) if value is not None]
+    if not known:
+        return
+    ends = {min(known), max(known)}
+    if panel.middle is not None and min(ends) < panel.middle < max(ends):
+        ends.add(panel.middle)
+    line: Line = []
+    for value in sorted(ends):
+        ground = cell_colour(value, known, panel.middle)
+        line += [("  ", "", ""), (f" {prefixed(value)} ", ink_on(ground), ground)]
+    if width_of(line) + 2 + columns(panel.label) <= width:
+        line.append((f"  {panel.label}", "", ""))
+    yield line
 
 
 def _text(panel: Cells, row: int, place: int) -> str:
@@ -62,13 +82,13 @@ def _block(
 ) -> Iterator[Line]:
     """Some columns with heads at the top and at the left."""
     upright = "\u2503" if look.unicode else "|"
-    yield plain(" " * side + "".join(f" {_right(panel.x[p], size)}" for p in places))
+    yield plain(" " * side + "".join(f" {_right(panel.x[p], size, look)}" for p in places))
     for row, name in enumerate(panel.y):
-        line: Line = [(_right(name, side), "", "")]
+        line: Line = [(_right(name, side, look), "", "")]
         for place in places:
             crossed = place > places.start and _crossed(panel, (row, place - 1), (row, place))
             line.append((upright if crossed else " ", "", ""))
-            line.append((_right(texts[row][place], size), *_colours(panel, row, place)))
+            line.append((_right(texts[row][place], size, look), *_colours(panel, row, place)))
         yield line
         under = [_crossed(panel, (row, p), (row + 1, p)) for p in places]
         if any(under):
@@ -76,10 +96,12 @@ def _block(
             yield plain(" " * side + "".join(" " + (level if one else " ") * size for one in under))
 
 
-def _right(text: str, size: int) -> str:
-    """The text at the right of so many columns; a wider one loses its end."""
-    while columns(text) > size:
-        text = text[:-1]
+def _right(text: str, size: int, look: Look) -> str:
+    """The text at the right of so many columns; a wider one is cut, which is seen."""
+    if columns(text) > size:
+        while columns(text) >= size and text:
+            text = text[:-1]
+        text += "\u2026" if look.unicode else "~"
     return " " * (size - columns(text)) + text
 
 

@@ -55,15 +55,14 @@ def drawn(
     for band in panel.bands:
         _shade(sheet, band, level, up, look)
     for rule in panel.rules:
-        if rule.axis == "x" and level.there(rule.at):
+        if rule.axis == "x":
             _rule([row[level.place(rule.at)] for row in sheet], "\u2506" if look.unicode else "|")
-        elif rule.axis == "y" and up.there(rule.at):
+        else:
             _rule(sheet[up.place(rule.at)], "\u2504" if look.unicode else "-")
     for curve in sorted(panel.curves, key=lambda one: one.style == "points"):
         _curve(sheet, curve, level, up, signs, look)
     for mark in panel.marks:
-        if level.there(mark.x) and up.there(mark.y):
-            sheet[up.place(mark.y)][level.place(mark.x)] = Cell(signs=[mark.sign])
+        sheet[up.place(mark.y)][level.place(mark.x)] = Cell(signs=[mark.sign])
     lines = [plain(text) for text in fitted(panel.y_label, width)]
     lines += _framed(sheet, up, panel.y_label, look)
     if foot:
@@ -107,12 +106,11 @@ def _rule(cells: list[Cell], sign: str) -> None:
 
 def _curve(sheet: Sheet, curve: Curve, level: Axis, up: Axis, signs: Signs, look: Look) -> None:
     sign, ink = signs.curve(curve), signs.ink(curve)
-    if curve.style == "points":
-        for x, y in curve.points:
-            if level.there(x) and up.there(y):
-                sheet[up.place(y)][level.place(x)] = Cell(signs=[sign], ink=ink)
+    points = curve.points
+    if curve.style == "points" or len(points) == 1:
+        for x, y in points:
+            sheet[up.place(y)][level.place(x)] = Cell(signs=[sign], ink=ink)
         return
-    points = tuple((x, y) for x, y in curve.points if level.there(x) and up.there(y))
     if look.unicode and not curve.fill:
         _dotted(sheet, points, level, up, ink, dashed=curve.style == "dashed")
         if len(sign) == 1 and sign.isalnum():
@@ -165,12 +163,15 @@ def _lettered(
     up: Axis,
     look: tuple[str, str],
 ) -> None:
-    """The letter of a line here and there on it, each line's at columns of its own."""
+    """The letter of a line here and there on it, each line's at columns of its own; a line too
+    short to meet one has it at its beginning.
+    """
     sign, ink = look
-    for column in range(ord(sign) % EVERY, level.size, EVERY):
-        y = _at(points, level, up, level.value(column))
-        if y is not None:
-            sheet[up.place(y)][column] = Cell(signs=[sign], ink=ink)
+    met = [(c, _at(points, level, up, level.value(c))) for c in range(level.size)]
+    line = [(column, y) for column, y in met if y is not None]
+    own = [(column, y) for column, y in line if column % EVERY == ord(sign) % EVERY]
+    for column, y in own or line[:1] or [(level.place(x), y) for x, y in points[:1]]:
+        sheet[up.place(y)][column] = Cell(signs=[sign], ink=ink)
 
 
 def _at(points: tuple[tuple[float, float], ...], across: Axis, up: Axis, x: float) -> float | None:

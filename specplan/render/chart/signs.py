@@ -8,9 +8,10 @@ from specplan.domain.picture import Bars, Curve, Picture, Plot
 from specplan.render.palette import SERIES_ON_BOTH
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FILLS = "#=+-o*%@"
+FILLS = "#=o*%@+:"
 UNICODE_FILLS = "\u2588\u2593\u2592\u2591\u259a\u25a4\u25a5\u25a6"
-POINTS = "o"
+MORE_FILLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # beyond those, rather than one twice
+POINTS = "ox+*#%@&"  # of what was measured
 
 
 class Signs:
@@ -22,15 +23,16 @@ class Signs:
         pieces = dict.fromkeys(_pieces(picture))
         self._numbers = {key: number for number, key in enumerate(lines)}
         self._pieces = {name: number for number, name in enumerate(pieces)}
-        drawn = [key for key in lines if not key.endswith(_MEASURED)]
-        self._alone = len(drawn) < 2
+        measured = [key for key in lines if key.endswith(_MEASURED)]
+        self._measured = {key: number for number, key in enumerate(measured)}
+        self._alone = len(lines) - len(measured) < 2
 
     def curve(self, curve: Curve) -> str:
         """The sign of a curve."""
         if curve.sign:
             return curve.sign
         if curve.style == "points":
-            return POINTS
+            return POINTS[self._measured[_key(curve)] % len(POINTS)]
         if self._alone or not curve.name:
             return "\u00b7" if self.unicode else "."
         return LETTERS[self._numbers[_key(curve)] % len(LETTERS)]
@@ -42,7 +44,7 @@ class Signs:
     def piece(self, name: str) -> tuple[str, str]:
         """The character that fills the pieces of a name, and its colour."""
         number = self._pieces[name]
-        fills = UNICODE_FILLS if self.unicode else FILLS
+        fills = (UNICODE_FILLS if self.unicode else FILLS) + MORE_FILLS
         return fills[number % len(fills)], SERIES_ON_BOTH[number % len(SERIES_ON_BOTH)]
 
 
@@ -58,15 +60,6 @@ def _keys(picture: Picture) -> Iterator[str]:
     for panel in picture.panels:
         if isinstance(panel, Plot):
             yield from map(_key, panel.curves)
-
-
-def _lettered(picture: Picture) -> Iterator[str]:
-    """Names of lines that bring no sign of their own."""
-    for panel in picture.panels:
-        if isinstance(panel, Plot):
-            yield from (
-                c.name for c in panel.curves if c.name and not c.sign and c.style != "points"
-            )
 
 
 def _pieces(picture: Picture) -> Iterator[str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
 from specplan.render.figure import bars, cells, plot
-from specplan.render.figure.drawable import drawable
 from specplan.render.figure.key import Key, entries
 from specplan.render.figure.letters import LINE, Letters
 from specplan.render.figure.room import Room
@@ -52,7 +51,6 @@ class Panels:
     """Rows of panels of one width, and how wide they are together."""
 
     def __init__(self, picture: Picture, letters: Letters) -> None:
-        picture = drawable(picture)
         self._picture, self._letters = picture, letters
         self._strokes = Strokes(picture)
         self._columns = max(min(picture.columns, len(picture.panels), MOST_COLUMNS), 1)
