@@ -186,6 +186,7 @@ def best_k(
     objective: Objective = "latency",
     need: Need = None,
     usd_per_gpu_hour: Usd = None,
+    measured: MeasuredFile = None,
     accepted: Accepted = None,
     drafted: Drafted = None,
     what: What,
@@ -195,6 +196,7 @@ def best_k(
 ) -> int:
     """Which k, by what margin, and how wrong may my acceptance be?"""
     from specplan.cli.counters import counted
+    from specplan.cli.measured import measured_rows
     from specplan.cli.planned import mixes
     from specplan.cli.plans import catalogue_of, plan_of
     from specplan.cli.scenario import build
@@ -204,9 +206,10 @@ def best_k(
 
     read = plan_of(plan, without=("k",))
     asked = counted(typed(what, load), accepted, drafted, mixed=bool(mix or mixes(read)))
+    catalogue = catalogue_of(what)
     scenario = build(
         asked.flags,
-        catalogue=catalogue_of(what),
+        catalogue=catalogue,
         plan=read,
         defaults=ANY_DRAFTER if need is not None else None,
         k_max=candidates.k_max,
@@ -217,10 +220,17 @@ def best_k(
         more["need"] = Input(value=need, origin="flag")
     if usd_per_gpu_hour is not None:
         more["usd_per_gpu_hour"] = Input(value=usd_per_gpu_hour, origin="flag")
-    inputs = {**scenario.inputs, **asked.inputs, **more}
+    found, used = measured_rows(measured, catalogue)
+    inputs = {**scenario.inputs, **asked.inputs, **more, **used}
     notes = (*scenario.notes, *asked.notes)
     scenario = replace(scenario, inputs=inputs, notes=notes)
-    answer = question(scenario, objective=objective, need=need, usd_per_gpu_hour=usd_per_gpu_hour)
+    answer = question(
+        scenario,
+        objective=objective,
+        need=need,
+        usd_per_gpu_hour=usd_per_gpu_hour,
+        measured=found,
+    )
     return show(answer, out)
 
 
@@ -255,6 +265,7 @@ def gate(
     recorded: RecordedAt = None,
     gate_tax: GateTax = None,
     hysteresis: Worth = None,
+    measured: MeasuredFile = None,
     what: What,
     load: Axes,
     candidates: Candidates,
@@ -269,7 +280,7 @@ def gate(
     from specplan.cli.show import show
 
     asked = OverAsked(over, recorded, gate_tax, hysteresis)
-    return show(answered(plan, what, load, candidates, demand, asked), out)
+    return show(answered(plan, what, load, candidates, demand, asked, measured), out)
 
 
 def memory(plan: PlanFile = None, *, what: What, load: Load, server: Server, out: Out) -> int:

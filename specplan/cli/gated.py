@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from specplan.cli.demand import Demand
+from specplan.cli.measured import measured_rows
 from specplan.cli.options import Axes, Candidates, What, typed
 from specplan.cli.over import Recorded, over_of, over_of_answer, read_over
 from specplan.cli.planned import Given
@@ -17,6 +18,7 @@ from specplan.cli.scenario import build
 from specplan.cli.wanted import wanted
 from specplan.domain.answer import Answer
 from specplan.domain.histogram import GATED, Histogram
+from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Scenario
 from specplan.domain.traffic import Traffic
 from specplan.errors import UsageError, Where
@@ -39,6 +41,7 @@ def gate(
     recorded: int | Literal["gate"] | None = None,
     tax: float = 0.0,
     hysteresis: float = HYSTERESIS,
+    measured: Sequence[Measurement] = (),
 ) -> Answer:
     """Which k at which batch, as `specplan gate` answers it; with `over`, what one k for all
     batches loses over a histogram: a file, an answer of simulate, or weights by batch (shares of
@@ -47,14 +50,15 @@ def gate(
     `recorded` is the k of the server that had these batches, or "gate"; 0, without speculation, if
     nothing says so. A scenario of one k asks about that k, several are the candidates. `tax` is the
     share by which a plain step is longer where a drafter is loaded, `hysteresis` what another k has
-    to gain over a doubling of the batch.
+    to gain over a doubling of the batch. `measured` are rows whose rounds stand as points in the
+    picture of the schedule.
     """
     if traffic is not None:
         found = batches_under(scenario, traffic, tax=tax, hysteresis=hysteresis)
         notes = (*scenario.notes, *traffic.notes)
         scenario = replace(scenario, notes=notes)
     elif over is None:
-        return question(scenario)
+        return question(scenario, measured=measured)
     elif isinstance(over, Histogram):
         found = over if recorded is None else replace(over, recorded=recorded)
     elif isinstance(over, Answer):
@@ -82,12 +86,16 @@ def answered(
     candidates: Candidates,
     demand: Demand,
     asked: OverAsked,
+    measured: Path | None = None,
 ) -> Answer:
     """The answer of the command."""
     read = plan_of(plan)
     coming = asked.over is None and _comes(demand)
     _refuse(asked, demand, coming=coming)
-    flags = typed(what, load)
+    if measured and (asked.over is not None or coming):
+        what_not = "stands beside a schedule"
+        raise UsageError(what_not, where=Where("--measured"), hint="leave out --over and --rate")
+    catalogue, flags = catalogue_of(what), typed(what, load)
     if not coming:
         flags |= {n: (t,) for n in ("isl", "osl") if (t := getattr(demand, n)) is not None}
     found = wanted(demand, read) if coming else None
@@ -97,7 +105,7 @@ def answered(
     context = Given((f"{shape.context:.0f}",), "traffic", Where("--isl")) if shape else None
     scenario = build(
         flags,
-        catalogue=catalogue_of(what),
+        catalogue=catalogue,
         plan=cleared,
         unused=("k", "batch"),
         k_max=candidates.k_max,
@@ -109,6 +117,8 @@ def answered(
         growth = scenario.growth if "context" in flags else shape.longest - shape.context
         inputs = {**scenario.inputs, **found.inputs}
         scenario = replace(scenario, growth=growth, inputs=inputs)
+    rows, used = measured_rows(measured, catalogue)
+    scenario = replace(scenario, inputs={**scenario.inputs, **used})
     return gate(
         scenario,
         over=asked.over,
@@ -116,6 +126,7 @@ def answered(
         recorded=_recorded(asked.recorded),
         tax=asked.tax or 0.0,
         hysteresis=HYSTERESIS if asked.hysteresis is None else asked.hysteresis,
+        measured=rows,
     )
 
 

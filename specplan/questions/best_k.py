@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from specplan.domain.acceptance import Alpha, Named
 from specplan.domain.answer import Answer, table_of
+from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Scenario, Serving, Setup
 from specplan.errors import UsageError, unknown
 from specplan.physics.choose import (
@@ -20,10 +21,7 @@ from specplan.physics.choose import (
     break_even_alpha,
     crossings,
 )
-from specplan.physics.estimate import (
-    Uncertain,
-    under_uncertainty,
-)
+from specplan.physics.estimate import Uncertain, under_uncertainty
 from specplan.physics.round import bound_names
 from specplan.physics.tokens import FloatArray
 from specplan.questions import best_k_view as view
@@ -34,6 +32,7 @@ from specplan.questions.bills import MemoryBill, bill_of, cap_notes, fitting_tp
 from specplan.questions.candidates import COLUMNS, nearly_best, rows
 from specplan.questions.common import basis_of
 from specplan.questions.cost import Cost, cost_of, refuse_price
+from specplan.questions.measured import measured_note, measured_points
 from specplan.questions.mix import best_for_mix
 from specplan.questions.need import Need, what_is_needed
 from specplan.questions.weigh import Objective, Point, Weighed, weigh
@@ -107,18 +106,22 @@ def best_k(
     objective: str = "latency",
     need: float | None = None,
     usd_per_gpu_hour: float | None = None,
+    measured: Sequence[Measurement] = (),
 ) -> Answer:
     """The best k of each workload in the scenario; in full when there is one.
 
     `objective` is latency (TPOT at the batch asked), throughput (each arm at its own largest
     batch) or cost (arithmetic per token). `need` is a wanted speedup: what must the drafter reach?
-    `usd_per_gpu_hour` is used instead of the price on a card.
+    `usd_per_gpu_hour` is used instead of the price on a card. `measured` are rows whose rounds at
+    the batch of the one workload stand as points over the speedups of its picture.
     """
     goal = _objective(objective)
     if need is not None and not 0 < need < math.inf:
         raise UsageError(f"need is {need:g}", expected="a finite speedup above 0")
     if usd_per_gpu_hour is not None:
         refuse_price(usd_per_gpu_hour, several=scenario.workloads > 1 or bool(scenario.parts))
+    if measured:
+        _refuse_measured(scenario, goal)
     if scenario.parts:
         if goal is not Objective.LATENCY or need is not None:
             raise UsageError("a mix has one k for latency", hint="leave out --objective and --need")
@@ -132,15 +135,19 @@ def best_k(
     value = _in_full(weighed, goal, scenario, need, usd_per_gpu_hour)
     table = table_of(COLUMNS, tuple(rows(weighed, goal)))
     basis, scored = basis_of(scenario, spread=True), view.SCORED[goal]
+    over = [one for one in measured_points(measured, scenario) if one.batch == point.batch]
     return Answer(
         command="best-k",
         value=value,
         table=table,
-        view=replace(view.one(value, weighed), picture=lambda: candidates(table, basis, scored)),
+        view=replace(
+            view.one(value, weighed), picture=lambda: candidates(table, basis, scored, over)
+        ),
         basis=basis,
         inputs=scenario.inputs,
         notes=(
             *scenario.notes,
+            *([measured_note(over, measured, "workload", "its batch")] if measured else []),
             *beyond_tokens(scenario),
             *cap_notes(scenario.setups, max(scenario.batch), scenario.k),
         ),
@@ -164,6 +171,16 @@ def _refuse_need(scenario: Scenario, goal: Objective) -> None:
             "--need asks what a drafter must reach, and -d none is no drafter",
             hint="name one, or free, or ratio:0.05",
         )
+
+
+def _refuse_measured(scenario: Scenario, goal: Objective) -> None:
+    """Refuses what measured speedups at a batch have no place in."""
+    if goal is not Objective.LATENCY:
+        raise UsageError("--measured are speedups at a batch", hint="leave out --objective")
+    if scenario.parts or scenario.workloads > 1:
+        many = "a mix" if scenario.parts else scenario.workloads
+        what = f"--measured stands beside one workload, not {many}"
+        raise UsageError(what, hint="ask about one")
 
 
 def _objective(name: str) -> Objective:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from specplan.domain.answer import Basis, Table
 from specplan.domain.picture import Band, Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
 from specplan.questions.common import times
+from specplan.questions.measured import Point, points_over
 from specplan.questions.pictures import (
     LABELS,
     PARITY,
@@ -27,8 +28,8 @@ PLACES = 4  # maps
 SAID = {"throughput": "tokens/s over plain decoding", "flops_per_token": "FLOP/token over plain"}
 
 
-def candidates(table: Table, basis: Basis, scored: str) -> Picture:
-    """What the objective goes by at each k, and what rounds are made of."""
+def candidates(table: Table, basis: Basis, scored: str, measured: Sequence[Point] = ()) -> Picture:
+    """What the objective goes by at each k, what was `measured`, and what rounds are made of."""
     rows = list(table.records())
     points = tuple((number(row, "k"), number(row, scored)) for row in rows)
     band = basis.bands.get("speedup") if scored == "speedup" else None
@@ -45,7 +46,7 @@ def candidates(table: Table, basis: Basis, scored: str) -> Picture:
     choice = Plot(
         x_label=LABELS["k"],
         y_label=SPEEDUP if scored == "speedup" else SAID[scored],
-        curves=(Curve("predicted", points, "o"),),
+        curves=(Curve("predicted", points, "o"), *points_over(measured, "k")),
         bands=()
         if band is None
         else (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from specplan.domain.answer import Answer, Column, Facts, Lines, Rows, Section, View, table_from
+from specplan.domain.measurement import Measurement
 from specplan.domain.scenario import Scenario, Setup
 from specplan.errors import UsageError
 from specplan.physics.choose import (
@@ -27,6 +28,7 @@ from specplan.questions.beyond import beyond_tokens
 from specplan.questions.bills import bill_at, cap_notes, usual_k
 from specplan.questions.common import basis_of, dtype_words, one_setup, refuse_mix
 from specplan.questions.gate_picture import drawn
+from specplan.questions.measured import measured_note, measured_points
 from specplan.questions.weigh import lengths
 from specplan.units import people
 
@@ -71,11 +73,12 @@ COLUMNS = (
 )
 
 
-def gate(scenario: Scenario) -> Answer:
+def gate(scenario: Scenario, *, measured: Sequence[Measurement] = ()) -> Answer:
     """Best k per batch as contiguous ranges, over every batch that fits; and for each fixed k the
     batches at which its speedup crosses 1.
 
     The scenario's own batch axis is not used. `k` limits the candidates; 0 is always one.
+    `measured` are rows whose rounds stand as points over the lines of its picture.
     """
     refuse_mix(scenario, "gate")
     setup = one_setup(scenario, "gate")
@@ -98,22 +101,21 @@ def gate(scenario: Scenario) -> Answer:
         largest_batch_plain=plain,
         scanned_to=scanned,
     )
+    points = measured_points(measured, scenario)
+    pairs = dict(zip(k, tokens.tolist(), strict=True))
     return Answer(
         command="gate",
         value=value,
         table=table_from(COLUMNS, value.ranges),
         view=replace(
             _view(scenario, setup, value),
-            picture=(
-                lambda: drawn(value, setup, context, dict(zip(k, tokens.tolist(), strict=True)))
-            )
-            if value.ranges
-            else None,
+            picture=(lambda: drawn(value, setup, context, pairs, points)) if value.ranges else None,
         ),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(
             *scenario.notes,
+            *([measured_note(points, measured, "gate", "a k of it")] if measured else []),
             *beyond_tokens(replace(scenario, batch=(1,))),
             *cap_notes((setup,), largest, scenario.k),
         ),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from specplan.domain.picture import Curve, Mark, Picture, Plot, Rule
 from specplan.physics.round import time_rounds
+from specplan.questions.measured import Point, points_over
 from specplan.questions.pictures import LABELS, PARITY, SIGNS, SPEEDUP, left_out, thinned
 
 if TYPE_CHECKING:
@@ -20,15 +21,22 @@ LINES = 5  # of fixed k
 BATCHES = 97  # of the line of a fixed k, besides the batches that the answer names
 
 
-def drawn(value: Gate, setup: Setup, context: float, tokens: Mapping[int, float]) -> Picture:
+def drawn(
+    value: Gate,
+    setup: Setup,
+    context: float,
+    tokens: Mapping[int, float],
+    measured: Sequence[Point] = (),
+) -> Picture:
     """The ranges of a schedule as steps, and below them the speedup at both ends of each beside
-    that of each fixed k; for a gate that has ranges. `tokens` are those of a round by its k.
+    that of each fixed k and what was `measured`; for a gate that has ranges. `tokens` are those of
+    a round by its k.
     """
     rules = (Rule("memory ends", "x", float(value.largest_batch)),) if value.largest_batch else ()
     steps = tuple(
         (float(batch), float(r.k)) for r in value.ranges for batch in (r.first_batch, r.last_batch)
     )
-    some = _chosen(value)
+    some = _chosen(value, {one.k for one in measured})
     lines = tuple(_fixed(value, some, tokens, setup, context))
     return Picture(
         panels=(
@@ -43,7 +51,7 @@ def drawn(value: Gate, setup: Setup, context: float, tokens: Mapping[int, float]
                 title=", ".join(left_out("fixed k", some, value.fixed)),
                 x_label=LABELS["batch"],
                 y_label=SPEEDUP,
-                curves=(_best(value), *lines),
+                curves=(_best(value), *lines, *points_over(measured, "batch")),
                 marks=tuple(_crossings(some, lines)),
                 rules=(PARITY, *rules),
                 y_scale="linear",
@@ -53,13 +61,19 @@ def drawn(value: Gate, setup: Setup, context: float, tokens: Mapping[int, float]
     )
 
 
-def _chosen(value: Gate) -> tuple[FixedK, ...]:
-    """The lengths that are drawn: before others those that are best somewhere or cross 1."""
+def _chosen(value: Gate, measured: Collection[int]) -> tuple[FixedK, ...]:
+    """The lengths that are drawn: before others those that were measured, are best somewhere or
+    cross 1.
+    """
     best = {r.k for r in value.ranges}
-    told = [one for one in value.fixed if one.k in best or _turns(one)]
-    others = [one for one in value.fixed if one not in told]
-    room = LINES - len(told)
-    some = [*told, *thinned(others, room)] if room > 0 else thinned(told, LINES)
+    some: list[FixedK] = []
+
+    def telling(one: FixedK) -> int:
+        return 2 if one.k in measured else int(one.k in best or bool(_turns(one)))
+
+    for worth in (2, 1, 0):
+        alike = [one for one in value.fixed if telling(one) == worth]
+        some += thinned(alike, LINES - len(some))
     return tuple(sorted(some, key=lambda one: one.k))
 
 

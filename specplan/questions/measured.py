@@ -25,7 +25,7 @@ class Point:
     speedup: float
 
 
-def points_of(rows: Sequence[Measurement], scenario: Scenario) -> tuple[Point, ...]:
+def measured_points(rows: Sequence[Measurement], scenario: Scenario) -> tuple[Point, ...]:
     """The rounds among the rows that were measured on one of the setups, under its engine where
     it is no bound, at a k of the scenario. Speedups of rows are over plain decoding, unit 1.
     """
@@ -66,25 +66,33 @@ def _is_of(row: Measurement, setup: Setup) -> bool:
 
 
 def points_over(points: Sequence[Point], axis: str) -> list[Curve]:
-    """The points along an axis, batch, context or k, those of each k by its name; none where a
-    point has no place on the axis.
+    """The points along an axis, batch, context or k, those of each k (of each batch along k) by its
+    name; none where a point has no place on the axis.
     """
-    by_k: dict[int, list[tuple[float, float]]] = {}
+    apart: dict[float, list[tuple[float, float]]] = {}
     for point in points:
         at = getattr(point, axis, None)
         if at is not None:
-            by_k.setdefault(point.k, []).append((float(at), point.speedup))
+            apart.setdefault(point.batch if axis == "k" else point.k, []).append(
+                (float(at), point.speedup)
+            )
+    words = "batch " if axis == "k" else "k = "
     return [
-        Curve(f"measured at k = {k}", tuple(sorted(some)), style="points")
-        for k, some in sorted(by_k.items())
+        Curve(f"measured at {words}{one:,.0f}", tuple(sorted(some)), style="points")
+        for one, some in sorted(apart.items())
     ]
 
 
-def measured_note(points: Sequence[Point], rows: Sequence[Measurement]) -> str:
-    """How many rows are of this scenario, and what the others are."""
+def measured_note(
+    points: Sequence[Point],
+    rows: Sequence[Measurement],
+    what: str = "sweep",
+    at: str = "a k of the sweep",
+) -> str:
+    """How many rows are of this scenario, and what it takes to be."""
     if points:
-        return f"{len(points):,} of {len(rows):,} measured rows are of this sweep"
+        return f"{len(points):,} of {len(rows):,} measured rows are of this {what}"
     return (
-        f"none of {len(rows):,} measured rows is of this sweep: it takes rounds of these models on "
-        "this accelerator at a k of the sweep"
+        f"none of {len(rows):,} measured rows is of this {what}: it takes rounds of these models "
+        f"on this accelerator at {at}"
     )

@@ -35,7 +35,7 @@ from specplan.questions.grids import (
     slices,
     whole,
 )
-from specplan.questions.measured import measured_note, points_of
+from specplan.questions.measured import measured_note, measured_points
 from specplan.questions.memory_view import memory_line
 from specplan.questions.servings import SERVED_BY, SERVING_NAMES, told_once
 from specplan.questions.sweep_picture import drawn
@@ -96,7 +96,7 @@ def sweep(scenario: Scenario, *, measured: Sequence[Measurement] = ()) -> Answer
     if not scenario.k:
         scenario = replace(scenario, k=scenario.candidates[1:] or (0,))
     refuse_beyond_limit(scenario.points)
-    points = points_of(measured, scenario)
+    points = measured_points(measured, scenario)
     drafting = tuple(_drafting(setup, scenario) for setup in scenario.setups)
     widths = [len(lengths(setup, scenario.k)) for setup in scenario.setups]
     rows = sum(widths) * scenario.workloads // len(scenario.setups)

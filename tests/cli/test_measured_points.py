@@ -75,7 +75,7 @@ def test_the_file_is_an_input_and_what_is_of_others_is_said(capsys, rows):
     assert said.code == 0
     assert f"{len(rows)} of {len(rows) + 1} measured rows are of this sweep" in said.err
     assert "measured rounds.csv (" in " ".join(said.out.split())
-    assert said.out.count("o measured at k = ") == 2
+    assert said.out.count("o measured at k = ") == said.out.count("x measured at k = ") == 1
 
 
 def test_rows_of_others_alone_are_no_points(capsys, rows):
@@ -91,3 +91,54 @@ def test_a_file_that_cannot_be_read_is_one_line(capsys):
     said = answered(capsys, ["sweep", "--measured", "nowhere.csv"])
     assert said.code == 2
     assert one_line(said).startswith("nowhere.csv: ")
+
+
+def curves(picture):
+    return {
+        curve.name: curve.points
+        for panel in picture.panels
+        if isinstance(panel, Plot)
+        for curve in panel.curves
+        if curve.style == "points" and curve.name.startswith("measured")
+    }
+
+
+def test_best_k_has_those_of_its_batch_over_its_candidates(rows):
+    found, _ = measured_rows(Path("rounds.csv"), specplan.load())
+    for batch in sorted({int(row["batch"]) for row in rows}):
+        scene = specplan.scenario(**SETUP, batch=batch, acceptance=0.6)
+        answer = specplan.best_k(scene, measured=found)
+        own = sorted((float(r["k"]), float(r["value"])) for r in rows if int(r["batch"]) == batch)
+        assert curves(answer.view.picture()) == {f"measured at batch {batch}": tuple(own)}
+        assert f"{len(own)} of {len(found)} measured rows are of this workload" in answer.notes
+
+
+def test_gate_has_them_over_the_fixed_k_that_were_measured(rows):
+    found, _ = measured_rows(Path("rounds.csv"), specplan.load())
+    scene = specplan.scenario(**SETUP, acceptance=0.6)
+    answer = specplan.gate(scene, measured=found)
+    drawn = curves(answer.view.picture())
+    assert set(drawn) == {"measured at k = 3", "measured at k = 5"}
+    for name, points in drawn.items():
+        k = name[-1]
+        expected = [(float(r["batch"]), float(r["value"])) for r in rows if r["k"] == k]
+        assert sorted(points) == sorted(expected)
+    lines = {c.name for p in answer.view.picture().panels for c in p.curves}
+    assert {"k = 3", "k = 5"} <= lines
+    assert f"{len(rows)} of {len(rows) + 1} measured rows are of this gate" in answer.notes
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["best-k", "-b", "1,8"], "--measured stands beside one workload, not 2; ask about one"),
+        (["best-k", "--mix", "1,batch=2"], "--measured stands beside one workload, not a mix"),
+        (["best-k", "--objective", "cost"], "--measured are speedups at a batch; leave out"),
+        (["gate", "--rate", "5/s", "--isl", "1k", "--osl", "200"], "--measured: stands beside a"),
+    ],
+)
+def test_what_measured_speedups_have_no_place_in_is_refused(capsys, rows, words, said):
+    asked = answered(capsys, [*words, *FLAGS, "-a", "0.6", "--measured", "rounds.csv"])
+    assert rows
+    assert asked.code == 2
+    assert said in one_line(asked)

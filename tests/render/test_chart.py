@@ -211,9 +211,10 @@ def test_what_was_measured_has_a_sign_for_each_name():
         Curve(name, ((at, 1.0 + at), (at + 1.0, 2.0 + at)), style="points")
         for name, at in (("vllm", 1.0), ("sglang", 5.0))
     ]
-    lines = shown(linear(*curves))
-    assert {"  o vllm", "  x sglang"} <= set(lines)
-    for sign in "ox":
+    predicted = Curve("predicted", ((0.0, 0.0), (0.1, 0.0)), sign="o")
+    lines = shown(linear(predicted, *curves))
+    assert {"  o predicted", "  x vllm", "  + sglang"} <= set(lines)
+    for sign in "x+":
         assert sum(line.partition("|")[2].count(sign) for line in lines) == 2
 
 

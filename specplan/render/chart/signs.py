@@ -11,7 +11,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FILLS = "#=o*%@+:"
 UNICODE_FILLS = "\u2588\u2593\u2592\u2591\u259a\u25a4\u25a5\u25a6"
 MORE_FILLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # beyond those, rather than one twice
-POINTS = "ox+*#%@&"  # of what was measured
+POINTS = "ox+*#%@&$="  # of what was measured
 
 
 class Signs:
@@ -25,6 +25,7 @@ class Signs:
         self._pieces = {name: number for number, name in enumerate(pieces)}
         measured = [key for key in lines if key.endswith(_MEASURED)]
         self._measured = {key: number for number, key in enumerate(measured)}
+        self._points = [sign for sign in POINTS if sign not in set(_brought(picture))]
         self._alone = len(lines) - len(measured) < 2
 
     def curve(self, curve: Curve) -> str:
@@ -32,7 +33,7 @@ class Signs:
         if curve.sign:
             return curve.sign
         if curve.style == "points":
-            return POINTS[self._measured[_key(curve)] % len(POINTS)]
+            return self._points[self._measured[_key(curve)] % len(self._points)]
         if self._alone or not curve.name:
             return "\u00b7" if self.unicode else "."
         return LETTERS[self._numbers[_key(curve)] % len(LETTERS)]
@@ -60,6 +61,13 @@ def _keys(picture: Picture) -> Iterator[str]:
     for panel in picture.panels:
         if isinstance(panel, Plot):
             yield from map(_key, panel.curves)
+
+
+def _brought(picture: Picture) -> Iterator[str]:
+    """The signs that marks and curves have of their own."""
+    for panel in picture.panels:
+        if isinstance(panel, Plot):
+            yield from (one.sign for one in (*panel.marks, *panel.curves))
 
 
 def _pieces(picture: Picture) -> Iterator[str]:
