@@ -92,7 +92,8 @@ def _try_format(out: Out) -> None:
     from specplan.render import renderer
 
     nowhere = io.StringIO()
-    renderer(format_name(out))(unmeasured(), nowhere, look(out, nowhere))
+    name = format_name(out)
+    renderer(name)(unmeasured(), nowhere, look(out, nowhere, name))
 
 
 def _measured(name: str, device: str | None, seconds: float, out: Out) -> Hardware:

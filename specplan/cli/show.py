@@ -43,7 +43,7 @@ def show(answer: Answer, out: Out, *, auto: str = "") -> int:
     if _watched(answer, out, name):
         answer = _counted(answer, out)
     with _target(path, name) as stream, _placed(name, out):
-        write(answer, stream, look(out, stream))
+        write(answer, stream, look(out, stream, name))
         stream.flush()
     if not out.quiet:
         notes = (*answer.notes, *answer.basis.assumed, *answer.basis.extrapolated)
@@ -97,12 +97,17 @@ def format_name(out: Out, auto: str = "") -> str:
     )
 
 
-def look(out: Out, stream: IO[Any]) -> Look:
-    """What the stream can carry: colour, width, characters beyond ASCII."""
+def look(out: Out, stream: IO[Any], name: str) -> Look:
+    """What the stream can carry: colour, width, characters beyond ASCII. That of a chart, which
+    fills its width, may be said where no terminal says it.
+    """
     from specplan.render.look import Look
 
     terminal = stream.isatty()
     width = os.get_terminal_size(stream.fileno()).columns if terminal else None
+    told = os.environ.get("COLUMNS", "")
+    if width is None and name == "chart" and told.isdecimal() and len(told) < 6:
+        width = int(told)
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
     return Look(
         color=coloured(out.color, terminal=terminal), width=width, unicode="utf" in encoding

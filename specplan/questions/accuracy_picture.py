@@ -52,7 +52,7 @@ def _rows(kind: str, rows: Sequence[Predicted]) -> Plot:
     return Plot(
         title=", ".join((WHAT[kind], *left_out("rows", shown, rows))),
         x_label=f"predicted, {unit}",
-        y_label=f"measured, {unit}",
+        y_label=f"measured {WHAT[kind].removeprefix('a ')}, {unit}",
         curves=(Curve("as predicted", line), Curve("measured", points, style="points")),
         bands=(Band(f"within {percent(NEAR, 0)}", band),),
     )

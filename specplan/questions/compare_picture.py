@@ -26,7 +26,7 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     kept = having[:MOST]
     bars = tuple(
         Bar(
-            f"{one.draft} for {one.target} on {one.tp}x {one.hardware}, k = {one.k}",
+            f"{one.draft} for {one.target} on {one.tp}x {one.hardware}, k={one.k}",
             (Piece(UNITS[sort], figure, significant(figure)),),
             "best" if one.best else "",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,9 +34,7 @@ def drawn(
     a round by its k.
     """
     rules = (Rule("memory ends", "x", float(value.largest_batch)),) if value.largest_batch else ()
-    steps = tuple(
-        (float(batch), float(r.k)) for r in value.ranges for batch in (r.first_batch, r.last_batch)
-    )
+    steps = tuple(_steps(value))
     some = _chosen(value, {one.k for one in measured})
     lines = tuple(_fixed(value, some, tokens, setup, context))
     return Picture(
@@ -61,18 +60,26 @@ def drawn(
     )
 
 
+def _steps(value: Gate) -> Iterator[tuple[float, float]]:
+    """The best k of every batch, upright where it changes: there is no k between two."""
+    for r, after in zip_longest(value.ranges, value.ranges[1:]):
+        yield float(r.first_batch), float(r.k)
+        yield float(after.first_batch if after else r.last_batch), float(r.k)
+
+
 def _chosen(value: Gate, measured: Collection[int]) -> tuple[FixedK, ...]:
-    """The lengths that are drawn: before others those that were measured, are best somewhere or
-    cross 1.
+    """The lengths that are drawn: before others those that were measured, then those that are best
+    somewhere, then those that cross 1.
     """
     best = {r.k for r in value.ranges}
     some: list[FixedK] = []
 
     def telling(one: FixedK) -> int:
-        return 2 if one.k in measured else int(one.k in best or bool(_turns(one)))
+        wanted = (one.k in measured, one.k in best, bool(_turns(one)), True)
+        return wanted.index(True)
 
-    for worth in (2, 1, 0):
-        alike = [one for one in value.fixed if telling(one) == worth]
+    for place in range(4):
+        alike = [one for one in value.fixed if telling(one) == place]
         some += thinned(alike, LINES - len(some))
     return tuple(sorted(some, key=lambda one: one.k))
 

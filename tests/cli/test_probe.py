@@ -191,7 +191,7 @@ def test_rows_and_card_at_once(capsys):
             "--device ''",
             "--device: unknown device ''; expected cpu, cuda:0 (ROCm too) or mps",
         ),
-        ("-f chart", "--format: hardware-probe has no picture; explain has one"),
+        ("-f chart", "--format: hardware-probe has no picture; use -f table"),
     ],
 )
 def test_what_is_refused_at_once(capsys, flags, message):

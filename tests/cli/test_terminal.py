@@ -55,8 +55,16 @@ def test_a_terminal_gets_a_table_and_a_pipe_the_same_without_rules(capsys, monke
 def test_a_stream_that_cannot_say_it_gets_ascii():
     buffer = io.BytesIO()
     ascii_only = io.TextIOWrapper(buffer, encoding="ascii")
-    assert not look(Out(), ascii_only).unicode
-    assert look(Out(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")).unicode
+    assert not look(Out(), ascii_only, "table").unicode
+    assert look(Out(), io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), "table").unicode
+
+
+@pytest.mark.parametrize(("told", "width"), [("120", 120), ("", None), ("wide", None)])
+def test_the_width_of_a_chart_may_be_said_where_no_terminal_says_it(monkeypatch, told, width):
+    monkeypatch.setenv("COLUMNS", told)
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    assert look(Out(), pipe, "chart").width == width
+    assert look(Out(), pipe, "table").width is None
 
 
 @pytest.fixture

@@ -121,9 +121,14 @@ def test_gate_draws_its_ranges() -> None:
     assert isinstance(k, Plot)
     assert isinstance(speedup, Plot)
     rows = list(answer.table.records())
-    assert [x for x, _ in k.curves[0].points] == [
-        row[end] for row in rows for end in ("first_batch", "last_batch")
+    assert len(rows) > 1
+    starts = [row["first_batch"] for row in rows]
+    expected = [
+        (batch, row["k"])
+        for row, after in zip(rows, [*starts[1:], rows[-1]["last_batch"]], strict=True)
+        for batch in (row["first_batch"], after)
     ]
+    assert list(k.curves[0].points) == expected  # upright where k changes
     assert [y for _, y in speedup.curves[0].points] == [
         row[end] for row in rows for end in ("speedup_first", "speedup_last")
     ]

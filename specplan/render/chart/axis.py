@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from specplan.domain.forms import prefixed
 from specplan.domain.picture import Scale
-from specplan.units import people
-
-UNITS = {"s": "s", "bytes": "B"}  # of labels, whose values people read with a unit of their size
+from specplan.render.amounts import amount, counted_in, is_counted
 
 
 class Axis:
@@ -53,14 +50,14 @@ class Axis:
         """Round numbers with their places: some four even steps or, of a logarithmic axis, the
         fewest of powers of ten, of 1, 2 and 5 of each, or of its ends that tell it.
         """
-        unit = UNITS.get(_unit(label))
-        size = _size(self.high, unit) if self.scale == "linear" else 1.0
-        step = size * _step((self.high - self.low) / size)
-        for value in self._powers() if self.scale == "log" else self._along(step):
-            yield self.place(value), _said(value, unit)
+        for value in self._powers() if self.scale == "log" else self._steps(label):
+            yield self.place(value), amount(value, label)
 
-    def _along(self, step: float) -> list[float]:
-        """Multiples of a step."""
+    def _steps(self, label: str) -> list[float]:
+        """Multiples of a step that is round in what people count in."""
+        size = counted_in(self.high, label)
+        step = size * _step((self.high - self.low) / size)
+        step = max(step, 1.0) if is_counted(label) else step
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [n * step for n in range(first, last + 1)]
 
@@ -75,43 +72,7 @@ class Axis:
         return [float(f"{self.back(end):.2g}") for end in (self.low, self.high)]
 
 
-def _unit(label: str) -> str:
-    """What stands after the quantity of a label."""
-    return label.rpartition(", ")[2] if ", " in label else ""
-
-
-def said(value: float, label: str) -> str:
-    """A value with the unit of its label."""
-    unit = _unit(label)
-    if unit in UNITS:
-        return _said(value, UNITS[unit])
-    return f"{prefixed(value)} {unit}".rstrip()
-
-
-def _size(most: float, unit: str | None) -> float:
-    """What people count in: KiB, MiB, GiB for bytes, so that steps are round in it."""
-    if unit != "B" or most < 1:
-        return 1.0
-    return math.pow(1024.0, math.floor(math.log(most, 1024)))
-
-
-def _said(value: float, unit: str | None) -> str:
-    return people(value, unit) if unit and value else prefixed(value)
-
-
 def _step(span: float) -> float:
     """1, 2 or 5 times a power of ten: two to five of them make the span."""
     power = math.pow(10.0, math.floor(math.log10(span)))
     return next(part * power for part in (5.0, 2.0, 1.0, 0.5, 0.2) if span >= 2 * part * power)
-
-
-def told(value: float, label: str) -> str:
-    """A value with the quantity and the unit that its label names: "batch 32 sequences"."""
-    quantity, comma, _ = label.rpartition(", ")
-    return f"{quantity} {said(value, label)}" if comma else f"{prefixed(value)} {label}"
-
-
-def named(name: str, value: float, label: str) -> str:
-    """A line at one value: its name, with the value where the name does not say it."""
-    text = said(value, label)
-    return name if text in name else f"{name}: {text}"

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from specplan.domain.picture import Bar, Bars
 from specplan.render.align import columns
-from specplan.render.chart.axis import Axis, named
+from specplan.render.amounts import heading, named
+from specplan.render.chart.axis import Axis
 from specplan.render.chart.ink import Legend, Line, Piece, fitted, plain, under, width_of
 from specplan.render.chart.signs import Signs
 from specplan.render.look import Look
@@ -82,7 +83,7 @@ def _foot(panel: Bars, axis: Axis, look: Look) -> Iterator[str]:
             ruler[place : place + len(text)] = text
             end = place + len(text)
     yield " " * INDENT + "".join(ruler).rstrip()
-    yield from under(panel.label, INDENT, axis.size)
+    yield from under(heading(panel.label), INDENT, axis.size)
 
 
 def _legend(panel: Bars, signs: Signs, look: Look) -> Iterator[tuple[Piece, str]]:

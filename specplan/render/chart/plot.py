@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from specplan.domain.picture import Band, Curve, Picture, Plot
-from specplan.render.chart.axis import Axis, named, told
+from specplan.render.amounts import heading, named, told
+from specplan.render.chart.axis import Axis
 from specplan.render.chart.ink import Legend, Line, Piece, fitted, plain, under
 from specplan.render.chart.signs import Signs
 from specplan.render.look import Look
@@ -63,7 +64,7 @@ def drawn(
         _curve(sheet, curve, level, up, signs, look)
     for mark in panel.marks:
         sheet[up.place(mark.y)][level.place(mark.x)] = Cell(signs=[mark.sign])
-    lines = [plain(text) for text in fitted(panel.y_label, width)]
+    lines = [plain(text) for text in fitted(heading(panel.y_label), width)]
     lines += _framed(sheet, up, panel.y_label, look)
     if foot:
         lines += map(plain, _foot(level, panel.x_label, size, look))
@@ -212,7 +213,7 @@ def _foot(across: Axis, label: str, size: int, look: Look) -> Iterator[str]:
             ruler[start : start + len(text)] = text
             end = start + len(text)
     yield f"{'':{MARGIN}}  {''.join(ruler).rstrip()}"
-    yield from under(label, MARGIN + 2, size)
+    yield from under(heading(label), MARGIN + 2, size)
 
 
 def _legend(panel: Plot, signs: Signs, look: Look) -> Iterator[tuple[Piece, str]]:

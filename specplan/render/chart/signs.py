@@ -67,7 +67,8 @@ def _brought(picture: Picture) -> Iterator[str]:
     """The signs that marks and curves have of their own."""
     for panel in picture.panels:
         if isinstance(panel, Plot):
-            yield from (one.sign for one in (*panel.marks, *panel.curves))
+            yield from (mark.sign for mark in panel.marks)
+            yield from (curve.sign for curve in panel.curves)
 
 
 def _pieces(picture: Picture) -> Iterator[str]:

@@ -9,12 +9,11 @@ from itertools import pairwise
 
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from specplan.domain.forms import prefixed
 from specplan.domain.picture import Scale
+from specplan.render.amounts import amount, counted_in, has_units, is_counted, is_short
 
 FEW = 9  # values that get a number each
 ROOM = 0.04  # of the axis, beyond what is drawn
-WRITTEN_OUT = 1e5  # whole numbers below it: a context of 2,048 is no 2.05 k
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +26,11 @@ class Axis:
     ticks: tuple[tuple[float, str], ...]
 
 
-def axis_of(values: Sequence[float], scale: Scale, most: int, *, sampled: bool = False) -> Axis:
-    """An axis that holds all `values`, with about `most` numbers; values that were `sampled` get
-    theirs where they are few.
+def axis_of(
+    values: Sequence[float], scale: Scale, most: int, label: str, *, sampled: bool = False
+) -> Axis:
+    """An axis of a label that holds all `values`, with about `most` numbers; values that were
+    `sampled` get theirs where they are few.
     """
     low, high = (min(values), max(values)) if values else (1.0, 1.0)
     few = sorted(set(values)) if sampled else []
@@ -43,18 +44,20 @@ def axis_of(values: Sequence[float], scale: Scale, most: int, *, sampled: bool =
     if 2 < len(few) <= min(FEW, most + 1) and _apart(few, low, high, scale):
         places = few
     else:
-        whole = bool(values) and all(float(v).is_integer() for v in values)
-        places = _places(low, high, scale, most, whole=sampled and whole)
-    return Axis(scale, low, high, tuple(zip(places, numbers(places), strict=True)))
+        whole = is_counted(label) or (sampled and all(float(v).is_integer() for v in values))
+        size = counted_in(high, label) if scale == "linear" else 1.0
+        ends = low / size, high / size
+        places = [size * n for n in _places(*ends, scale, most, whole=whole)]
+    return Axis(scale, low, high, tuple(zip(places, numbers(places, label), strict=True)))
 
 
-def numbers(values: Sequence[float]) -> list[str]:
-    """Numbers as they stand on an axis: written out where all are whole and short, else with a
-    decimal prefix, "100 T".
+def numbers(values: Sequence[float], label: str) -> list[str]:
+    """Numbers as they stand on an axis: with a unit where people read it so, "10 ms", written out
+    where all are whole and short, else with a decimal prefix, "100 T".
     """
-    if all(float(v).is_integer() and abs(v) < WRITTEN_OUT for v in values):
+    if all(map(is_short, values)) and not has_units(label):
         return [f"{v:,.0f}" for v in values]
-    return [prefixed(v) for v in values]
+    return [amount(v, label) for v in values]
 
 
 def _apart(values: Sequence[float], low: float, high: float, scale: Scale) -> bool:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from specplan.domain.picture import Bar, Bars, Piece
+from specplan.render.amounts import heading
 from specplan.render.figure.axis import Axis, axis_of
 from specplan.render.figure.frame import TICK, framed, numbered
 from specplan.render.figure.key import piece_look
@@ -46,7 +47,8 @@ class Drawing:
     def across(self) -> Axis:
         """The scale from 0."""
         ends = [sum(piece.size for piece in bar.pieces) for bar in self.panel.bars]
-        return axis_of([0.0, *ends, *(rule.at for rule in self.panel.rules)], "linear", 6)
+        values = [0.0, *ends, *(rule.at for rule in self.panel.rules)]
+        return axis_of(values, "linear", 6, self.panel.label)
 
     @cached_property
     def _names(self) -> list[list[str]]:
@@ -117,7 +119,7 @@ class Drawing:
 
     def room(self, width: float) -> Room:
         """What it takes around its area."""
-        label = self.letters.lines(self.panel.label, SMALL, width)
+        label = self.letters.lines(heading(self.panel.label), SMALL, width)
         bottom = TICK * LINE + 6 + len(label) * SMALL * LINE
         return Room(
             self._left,
@@ -130,7 +132,7 @@ class Drawing:
         """Draw it with its area in the box."""
         axes = sheet.axes(box, self.name)
         framed(axes, self.across, Axis("linear", box.height, 0.0, ()))
-        numbered(sheet, box, self.across, self.panel.label)
+        numbered(sheet, box, self.across, heading(self.panel.label))
         top = self._head + self._gap / 2
         for number, (above, below) in enumerate(self._reach):
             self._bar(sheet, axes, box, number, top + above - self._thick / 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
+from specplan.render.amounts import heading
 from specplan.render.figure import bars, cells, plot
 from specplan.render.figure.key import Key, entries
 from specplan.render.figure.letters import LINE, Letters
@@ -118,7 +119,7 @@ class Panels:
     def _head(self, panel: Panel) -> _Head:
         letters, width = self._letters, self._panel
         title = letters.lines(panel.title, TEXT, width, bold=True) if panel.title else []
-        label = "" if isinstance(panel, Bars) else panel.y_label
+        label = "" if isinstance(panel, Bars) else heading(panel.y_label)
         lines = letters.lines(label, SMALL, width) if label else []
         if self._common:
             return _Head(title, lines, None)

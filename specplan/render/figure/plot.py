@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from specplan.domain.picture import Plot, Rule
+from specplan.render.amounts import heading
 from specplan.render.figure.axis import Axis, axis_of
 from specplan.render.figure.frame import TICK, framed, numbered, share
 from specplan.render.figure.key import entry_of, line_look
@@ -29,7 +30,8 @@ def across_of(panels: Sequence[Plot], width: float) -> Axis:
     values = [x for panel in panels for x, _ in _points(panel)]
     values += [rule.at for panel in panels for rule in panel.rules if rule.axis == "x"]
     sampled = all(len({x for x, _ in _points(panel)}) <= OFTEN for panel in panels)
-    return axis_of(values, panels[0].x_scale, max(int(width / 55), 3), sampled=sampled)
+    one, most = panels[0], max(int(width / 55), 3)
+    return axis_of(values, one.x_scale, most, one.x_label, sampled=sampled)
 
 
 def up_of(panels: Sequence[Plot]) -> Axis:
@@ -37,7 +39,7 @@ def up_of(panels: Sequence[Plot]) -> Axis:
     values = [y for panel in panels for _, y in _points(panel)]
     values += [rule.at for panel in panels for rule in panel.rules if rule.axis == "y"]
     least = min(map(height_of, panels))
-    return axis_of(values, panels[0].y_scale, max(int(least / 28), 3))
+    return axis_of(values, panels[0].y_scale, max(int(least / 28), 3), panels[0].y_label)
 
 
 def height_of(panel: Plot) -> float:
@@ -66,7 +68,7 @@ class Drawing:
         """What it takes around its area."""
         widest = max((self.letters.width(text, TICK) for _, text in self.up.ticks), default=0.0)
         last = self.across.ticks[-1][1] if self.across.ticks else ""
-        label = self.letters.lines(self.panel.x_label, SMALL, width)
+        label = self.letters.lines(heading(self.panel.x_label), SMALL, width)
         bottom = TICK * LINE + 6 + len(label) * SMALL * LINE if self.foot else 6.0
         return Room(widest + 9, self.letters.width(last, TICK) / 2 + 2, bottom, self.height)
 
@@ -89,7 +91,7 @@ class Drawing:
             y = box.bottom - share(self.up, at) * box.height
             sheet.text(box.left - 5, y + TICK * 0.36, text, TICK, colour=SOFT, side="right")
         if self.foot:
-            numbered(sheet, box, self.across, self.panel.x_label)
+            numbered(sheet, box, self.across, heading(self.panel.x_label))
 
     def _bands(self, axes: Axes) -> None:
         for number, band in enumerate(self.panel.bands):

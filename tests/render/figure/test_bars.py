@@ -116,3 +116,24 @@ def test_many_small_pieces_keep_their_texts_apart(figure):
         assert abs(y0 - y1) >= 8 or abs(x0 - x1) >= 30
     assert all(20 < x < drawn.size[0] - 20 for x, _ in places)
     assert max(y for _, y in places) < drawn.place("0")[1] - 8
+
+
+@pytest.mark.parametrize(
+    ("label", "most", "texts", "heading"),
+    [
+        (
+            "memory of one GPU, bytes",
+            85e9,
+            ["0", "20 GiB", "40 GiB", "60 GiB"],
+            "memory of one GPU",
+        ),
+        ("time, s", 0.012, ["0", "5 ms", "10 ms"], "time"),
+        ("absolute error, 1", 0.4, ["0", "10 %", "20 %", "30 %", "40 %"], "absolute error"),
+        ("GPUs", 1.0, ["0", "1"], "GPUs"),
+    ],
+)
+def test_numbers_of_an_axis_say_their_unit(figure, label, most, texts, heading):
+    """GiB at places round in GiB: an axis in G beside bars in GiB said 77 for 71.7."""
+    drawn = figure(Bars(label=label, bars=(Bar("b", (Piece("p", most, ""),)),)))
+    assert drawn.texts[drawn.texts.index("0") :][: len(texts)] == texts
+    assert heading in drawn.texts
