@@ -9,9 +9,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
+
+import specplan
+from specplan.domain.picture import Bars, Picture
+from specplan.render import renderer
+from specplan.render.look import Look
 
 from making.pages import DOCS, ROOT
 
@@ -27,7 +33,6 @@ class Drawn(NamedTuple):
 
 
 PICTURES = {
-    "round": Drawn("explain -t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -a 0.8 -k 4"),
     "sweep": Drawn("sweep -t llama-3-8b -d llama-3.2-1b -g h100 -b 1,64,256 -a 0.6,0.8"),
     "best-k": Drawn("best-k -t llama-3-8b -d llama-3.2-1b -g h100 -b 16 -a 0.8"),
     "gate": Drawn("gate -t llama-3-8b -d llama-3.2-1b -g h100 -a 0.5 -c 256 -e vllm"),
@@ -52,17 +57,29 @@ PICTURES = {
     ),
 }
 """Name in docs/pictures/ -> the command that draws it."""
+ROUND = {
+    "target": "llama-3-8b",
+    "draft": "llama-3.2-1b",
+    "hardware": "h100",
+    "batch": 16,
+    "acceptance": 0.8,
+    "k": 4,
+}
+NAMES = ("round", *PICTURES)
 
 
 def make(names: Sequence[str] = ()) -> None:
     """Draws those of the names, or all."""
     HOME.mkdir(exist_ok=True)
-    for name in names or PICTURES:
+    for name in names or NAMES:
         draw(name, HOME / f"{name}.svg")
 
 
 def draw(name: str, to: Path) -> None:
     """Draws one into a file."""
+    if name == "round":
+        draw_round(to)
+        return
     drawn = PICTURES[name]
     with tempfile.TemporaryDirectory() as folder:
         if drawn.log_of:
@@ -73,6 +90,17 @@ def draw(name: str, to: Path) -> None:
         line = [sys.executable, "-m", "specplan", *shlex.split(drawn.command), "-q", "-o"]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         subprocess.run([*line, str(to)], cwd=folder, env=environment, check=True)  # noqa: S603
+
+
+def draw_round(to: Path) -> None:
+    """What `specplan explain` draws of a round, without the roofline beside it."""
+    answer = specplan.explain(specplan.scenario(**ROUND))
+    if answer.view.picture is None:
+        raise ValueError("explain has no picture")
+    bars = next(panel for panel in answer.view.picture().panels if isinstance(panel, Bars))
+    view = replace(answer.view, picture=lambda: Picture(panels=(bars,)))
+    with to.open("w", encoding="utf-8", newline="\n") as out:
+        renderer("svg")(replace(answer, view=view), out, Look())
 
 
 def texts(path: Path) -> list[str]:

@@ -126,7 +126,7 @@ def test_the_ledger_is_today_s():
 
 
 @pytest.mark.skipif(MATPLOTLIB is None, reason="matplotlib is not installed: no picture is drawn")
-@pytest.mark.parametrize("name", pictures.PICTURES)
+@pytest.mark.parametrize("name", pictures.NAMES)
 def test_a_picture_says_what_its_command_says(name, tmp_path):
     drawn = tmp_path / "fresh.svg"
     pictures.draw(name, drawn)
@@ -142,7 +142,7 @@ def test_every_picture_is_made_and_shown():
         for page in (ROOT / "README.md", *written())
         for name in re.findall(r"!\[[^\]]*\]\([\w./]*pictures/([\w-]+)\.svg\)", page.read_text())
     }
-    assert kept == set(pictures.PICTURES) == shown
+    assert kept == set(pictures.NAMES) == shown
 
 
 @pytest.mark.skipif(bool(SPHINX), reason=f"not installed: {' '.join(SPHINX)}; .ci/run builds it")
