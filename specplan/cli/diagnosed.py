@@ -195,8 +195,10 @@ def _predictable(
     flags = ", ".join(flag_of(name) for name in missing)
     if missing and (seen.measured is not None or not asked.chosen):
         return None, [f"nothing is predicted without {flags}"]
-    if not missing[:-1] and seen.k is None:
-        raise no_k()
+    counted = asked.capture is not None and asked.capture.tokens_per_round is not None
+    left = [name for name in missing if name != "k" and not (counted and name == "acceptance")]
+    if seen.k is None and not left:
+        raise no_k()  # which is also all that a counted length of rounds lacks to be an acceptance
     try:
         scenario = build(
             asked.flags,

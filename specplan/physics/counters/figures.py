@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -63,9 +64,9 @@ def figures_of(fold: Fold) -> Figures:
     rounds = float(sums[:, _ROUNDS].sum()) if len(sums) else 0.0
     if not rounds:
         return Figures(None, None, "", None, k, (), tuple(_without(fold)))
-    width = float(k or max(fold.pools.mixture, default=0) or 1)
+    longest = float(k or max(fold.pools.mixture, default=0))
     kept = float(sums[:, _KEPT].sum())
-    width = max(width, kept / rounds)
+    width = max(longest, kept / rounds) if longest else math.inf
     tau, effect = _mean(sums[:, _KEPT], sums[:, _ROUNDS], width, _variance(fold, kept / rounds, k))
     shifted = Estimate(1 + tau.value, 1 + tau.low, 1 + tau.high)
     alpha, basis, alpha_effect = _alpha(fold, sums, shifted, effect)
@@ -120,12 +121,16 @@ def _variance(fold: Fold, mean: float, k: int | None) -> float:
 
 def _mean(over: Sums, under: Sums, width: float, variance: float) -> tuple[Estimate, float]:
     """The mean of a quantity in [0, width] per round, and its design effect, `variance` being that
-    of one round if rounds were independent.
+    of one round if rounds were independent. Wilson's score interval; Student's where nobody knows
+    the width, which is then without end.
     """
     total = float(under.sum())
     mean = float(over.sum()) / total
-    share = min(mean / width, 1.0)
     effect, t = _effect(spread(over, under), variance / total)
+    if math.isinf(width):
+        reach = t * math.sqrt(effect * variance / total)
+        return Estimate(mean, max(mean - reach, 0.0), mean + reach), effect
+    share = min(mean / width, 1.0)
     inner = variance / width**2
     trials = total if inner <= 0 else share * (1 - share) / inner * total
     low, high = score_interval(share, trials / effect, t)

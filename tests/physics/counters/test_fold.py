@@ -269,3 +269,18 @@ def test_a_run_without_drafts_is_weighted_by_its_plain_steps():
     assert four.tokens_per_s == pytest.approx((540**2 + 600**2) / 1140)  # 4 to 7
     drafted = folded(span(running=2, tokens_per_s=300.0), Span(running=8, tokens_per_s=1000.0))
     assert [load.batch for load in drafted.loads] == [2]
+
+
+def test_a_mean_of_rounds_of_unknown_length_lies_inside_its_interval():
+    """It was taken for the largest there is: 2.56 (1.00 to 2.56)."""
+    spans = [Span(tau=tau, weight=600.0) for tau in (2.61, 2.55, 2.58, 2.50)]
+    blind, told = folded(*spans), folded(*spans, k=3)
+    for found in (blind, told):
+        assert found.tokens_per_round == pytest.approx(2.56)
+        below, above = (
+            found.tokens_per_round - found.tokens_per_round_low,
+            found.tokens_per_round_high - found.tokens_per_round,
+        )
+        assert 0.03 < below < 0.2
+        assert below == pytest.approx(above, rel=0.2)
+    assert blind.tokens_per_round_high == pytest.approx(told.tokens_per_round_high, abs=0.02)
