@@ -1,0 +1,137 @@
+"""How the report looks in a real browser: nothing over anything else, on screens and on paper."""
+
+from __future__ import annotations
+
+import pytest
+
+WIDTHS = [360, 1280]
+# Texts of a picture that touch another text of it; signs of marks stand where their figures are.
+TOUCHING = """() => [...document.querySelectorAll('svg[role=img]')].flatMap((svg) => {
+  const all = [...svg.querySelectorAll('text:not(.sign)')].filter((one) => one.textContent);
+  const boxes = all.map((one) => [one.textContent, one.getBBox()]);
+  return boxes.flatMap(([text, a], i) => boxes.slice(i + 1)
+    .filter(([, b]) => a.x < b.x + b.width - 0.5 && b.x < a.x + a.width - 0.5
+      && a.y < b.y + b.height - 4 && b.y < a.y + a.height - 4)
+    .map(([other]) => `${text} | ${other}`));
+})"""
+# Names in a picture that a line of it goes through.
+CROSSED = """() => [...document.querySelectorAll('svg[role=img]')].flatMap((svg) => {
+  const lines = [...svg.querySelectorAll('path.line')].flatMap((path) =>
+    Array.from({length: 400}, (_, i) => path.getPointAtLength(path.getTotalLength() * i / 399)));
+  return [...svg.querySelectorAll('text.halo')].filter((one) => {
+    const box = one.getBBox();
+    return lines.some((p) => p.x > box.x && p.x < box.x + box.width
+      && p.y > box.y + 2 && p.y < box.y + box.height - 2);
+  }).map((one) => one.textContent);
+})"""
+BEYOND = """() => [...document.querySelectorAll('svg[role=img]')].flatMap((svg) =>
+  [...svg.querySelectorAll('text')].filter((one) => {
+    const box = one.getBBox();
+    return box.x < -1 || box.x + box.width > svg.viewBox.baseVal.width + 1;
+  }).map((one) => one.textContent))"""
+
+
+def narrowed(opened, width):
+    return opened(viewport={"width": width, "height": 800})
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_text_of_a_picture_touches_another_or_a_line(opened, width):
+    seen = narrowed(opened, width)
+    assert seen.page.locator("svg[role=img] text.halo").count() > 10
+    assert seen.page.evaluate(TOUCHING) == []
+    assert seen.page.evaluate(CROSSED) == []
+    assert seen.page.evaluate(BEYOND) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_texts_of_a_map_stay_in_their_cells(opened, width):
+    seen = narrowed(opened, width)
+    least = seen.page.evaluate(
+        "() => Math.min(...[...document.querySelectorAll('rect.cell')].map((cell) =>"
+        " cell.width.baseVal.value - cell.nextSibling.getBBox().width))"
+    )
+    assert least >= 4
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_ends_inside_a_name(opened, width):
+    """Each name that a line has room for is as high as one line."""
+    seen = narrowed(opened, width)
+    heads = "h1 .whole, h2 .whole, .headline .whole, .panel-title .whole"
+    assert seen.page.locator(heads).count() > 2
+    broken = seen.page.evaluate(
+        "(which) => [...document.querySelectorAll(which)].filter((one) => one.offsetHeight > 1.7 *"
+        " parseFloat(getComputedStyle(one).fontSize)).map((one) => one.textContent)",
+        heads,
+    )
+    assert broken == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_a_dial_says_stands_beside_its_label(opened, width):
+    seen = narrowed(opened, width)
+    for name in ("context", "batch", "alpha", "k"):
+        label = seen.page.locator(f"label[for=dial-{name}]").bounding_box()
+        shown = seen.page.locator(f"#shown-{name}").bounding_box()
+        assert abs(label["y"] - shown["y"]) < 4
+        assert label["x"] + label["width"] <= shown["x"]
+
+
+@pytest.mark.parametrize("chosen", [False, True], ids=["system", "button"])
+def test_paper_is_light_whatever_the_screen_was(opened, chosen):
+    seen = opened(color_scheme="light" if chosen else "dark")
+    if chosen:
+        seen.page.locator("#theme").click()
+    colours = (
+        "() => [getComputedStyle(document.body).color, getComputedStyle(document.body)"
+        ".backgroundColor, getComputedStyle(document.querySelector('svg[role=img] text')).fill,"
+        " getComputedStyle(document.querySelector('svg[role=img] path.line')).stroke]"
+    )
+    dark = seen.page.evaluate(colours)
+    seen.page.emulate_media(media="print", color_scheme="light" if chosen else "dark")
+    paper = seen.page.evaluate(colours)
+    light = opened(color_scheme="light").page.evaluate(colours)
+    assert paper == light
+    assert not set(paper) & set(dark)
+
+
+def test_paper_shows_commands_whole_and_says_which_point_it_is_of(opened):
+    seen = narrowed(opened, 1280)
+    point = seen.page.locator("#point")
+    assert not point.is_visible()
+    seen.place("batch", 3)
+    seen.page.set_viewport_size({"width": 700, "height": 900})
+    seen.page.emulate_media(media="print")
+    cut = seen.page.evaluate(
+        "[...document.querySelectorAll('pre')].filter((one) => one.scrollWidth > one.clientWidth)"
+        ".map((one) => one.textContent)"
+    )
+    assert cut == []
+    assert point.is_visible()
+    assert point.text_content() == "At batch 8, context 2,048, acceptance 0.7, k = 3"
+
+
+def test_a_turn_is_told_in_one_short_sentence(opened):
+    seen = opened()
+    assert seen.page.locator("[aria-live]").count() == 0
+    told = seen.page.locator("[role=status]")
+    assert told.count() == 1
+    assert told.text_content() == ""
+    seen.place("batch", 2)
+    told.filter(has_text="Speedup").wait_for(state="attached")
+    figures = [seen.figure(name) for name in ("speedup", "tpot_s", "best_k")]
+    assert told.text_content() == "Speedup {}, TPOT {}, best k {}".format(*figures)
+
+
+def test_the_bar_of_plain_steps_says_how_many_of_what(opened):
+    """Its length is that many steps: the round is shorter by the speedup."""
+    seen = opened()
+    steps, step = seen.figure("tokens_per_round"), seen.figure("plain_step_s")
+    drawing = seen.page.locator("#turned svg[role=img]").nth(1)
+    assert f"plain decoding: {steps} steps of {step}" in drawing.text_content()
+    long = drawing.locator("rect.piece").evaluate_all(
+        "(all) => all.map((one) => one.width.baseVal.value)"
+    )
+    speedup = long[0] / sum(long[1:])
+    assert speedup == pytest.approx(float(seen.figure("speedup").rstrip("x")), abs=0.01)
