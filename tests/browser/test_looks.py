@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+
+from specplan.domain.picture import Band, Curve, Mark, Picture, Plot, Rule
 
 WIDTHS = [360, 1280]
 # Texts of a picture that touch another text of it; signs of marks stand where their figures are.
@@ -135,3 +139,47 @@ def test_the_bar_of_plain_steps_says_how_many_of_what(opened):
     )
     speedup = long[0] / sum(long[1:])
     assert speedup == pytest.approx(float(seen.figure("speedup").rstrip("x")), abs=0.01)
+
+
+def test_the_map_frames_the_point_itself(opened, reported):
+    seen = opened()
+    (part,) = (one.answer for one in reported.parts if one.name == "batch-alpha")
+    (cells,) = part.view.picture().panels
+    texts = seen.page.locator("#part-batch-alpha rect.cell + text").all_text_contents()
+    row, column = cells.at
+    frame = seen.page.locator("#part-batch-alpha rect.here").bounding_box()
+    here = seen.page.locator("#part-batch-alpha rect.cell").nth(row * len(cells.x) + column)
+    box = here.bounding_box()
+    assert texts[row * len(cells.x) + column] == seen.figure("speedup")
+    assert box["x"] < frame["x"] + frame["width"] / 2 < box["x"] + box["width"]
+    assert box["y"] < frame["y"] + frame["height"] / 2 < box["y"] + box["height"]
+    assert "the frame is the point itself" in seen.page.locator("#part-batch-alpha").text_content()
+
+
+def test_what_no_logarithm_has_is_left_out(opened, written, reported):
+    """Lines, bands, marks and rules at or below 0 on a logarithmic axis, and what is not finite."""
+    nan = float("nan")
+    plot = Plot(
+        x_label="x",
+        y_label="y",
+        curves=(
+            Curve("some", ((0.0, 1.0), (1.0, 2.0), (2.0, nan), (4.0, 3.0))),
+            Curve("none", ((-1.0, 1.0), (1.0, 0.0))),
+        ),
+        bands=(Band("band", ((1.0, -1.0, 2.0), (2.0, 1.0, 2.0), (3.0, 1.0, 3.0))),),
+        marks=(Mark("Q", "off", 0.0, 1.0), Mark("P", "on", 2.0, 2.0)),
+        rules=(Rule("never", "x", 0.0), Rule("here", "y", 1.5)),
+    )
+    view = replace(reported.view, picture=lambda: Picture(panels=(plot,)))
+    seen = opened(written(replace(reported, view=view, parts=(), explorer=None), "zeros"))
+    assert seen.said == []
+    drawing = seen.page.locator("figure svg[role=img]")
+    assert drawing.count() == 1
+    text = seen.page.locator("figure").text_content()
+    assert "here" in text
+    assert "on" in text
+    assert "never" not in text
+    assert "off" not in text
+    assert seen.page.locator("figure path.line").count() == 1
+    broken = drawing.evaluate("(one) => /NaN|undefined|Infinity/.test(one.outerHTML)")
+    assert not broken

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
+from specplan.render.drawable import drawable
 from specplan.render.figure import bars, cells, plot
-from specplan.render.figure.drawable import drawable
 from specplan.render.figure.key import Key, entries
 from specplan.render.figure.letters import LINE, Letters
 from specplan.render.figure.room import Room

@@ -10,6 +10,7 @@ from specplan.domain.answer import Answer, Part
 from specplan.domain.explorer import Dial, Explorer
 from specplan.domain.picture import Picture
 from specplan.render.cells import shown
+from specplan.render.drawable import drawable
 from specplan.render.footer import footer
 from specplan.render.grid import Grid, Pairs, Prose, Row
 from specplan.render.json_ import jsonable, version
@@ -112,7 +113,8 @@ def _picture(picture: Picture) -> Values:
     return {
         "columns": picture.columns,
         "panels": [
-            {"kind": type(panel).__name__.lower(), **_object(panel)} for panel in picture.panels
+            {"kind": type(panel).__name__.lower(), **_object(panel)}
+            for panel in drawable(picture).panels
         ],
     }
 
