@@ -12,7 +12,6 @@ from specplan.domain.picture import Bars, Cells, Panel, Plot
 from specplan.domain.scenario import Scenario
 from specplan.errors import SpecplanError
 from specplan.questions.best_k import best_k
-from specplan.questions.emit import emit
 from specplan.questions.emit_k import asks_gate
 from specplan.questions.explain import explain
 from specplan.questions.gate import gate
@@ -20,6 +19,7 @@ from specplan.questions.memory import memory
 from specplan.questions.report_acceptance import kept
 from specplan.questions.report_accuracy import within
 from specplan.questions.report_dials import Grid
+from specplan.questions.report_flags import flags_of
 from specplan.questions.report_point import Judged, alone, with_gate
 from specplan.questions.report_sources import Cited, reproduced, sources
 from specplan.questions.sweep import sweep
@@ -159,14 +159,14 @@ def _gate(asked: Asked) -> Made:
 def _flags(asked: Asked) -> Made:
     judged, scenario = asked.judged, asked.scenario
     if asks_gate(scenario):
-        return emit(with_gate(alone(scenario, judged.at)))
-    return emit(alone(scenario, judged.at, (judged.k or 0,)))
+        return flags_of(with_gate(alone(scenario, judged.at)))
+    return flags_of(alone(scenario, judged.at, (judged.k or 0,)))
 
 
 def _gate_flags(asked: Asked) -> Made:
     if asks_gate(asked.scenario):
         return ""
-    return emit(with_gate(alone(asked.scenario, asked.judged.at)))
+    return flags_of(with_gate(alone(asked.scenario, asked.judged.at)))
 
 
 def _accuracy(asked: Asked) -> Made:
