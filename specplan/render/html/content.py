@@ -13,11 +13,11 @@ from specplan.render.cells import shown
 from specplan.render.drawable import drawable
 from specplan.render.footer import footer
 from specplan.render.grid import Grid, Pairs, Prose, Row
+from specplan.render.html.tabled import LONG, tables
 from specplan.render.json_ import jsonable, version
 from specplan.render.layout import elements
 from specplan.render.palette import GAIN, LOSS, MIDDLE
 
-LONG = 16  # rows of a table that stands open
 MOST = 2_000  # rows of a page: who wants more wants a file of rows
 Values = dict[str, Any]
 
@@ -31,7 +31,7 @@ def content(answer: Answer) -> Values:
         "says": shown(answer.basis.says),
         "caption": [shown(line) for line in answer.view.caption],
         "elements": list(_elements(answer)),
-        "drawn": answer.view.picture is not None,
+        "tables": _tables(answer),
         "dials": [_dial(dial) for dial in answer.explorer.dials] if answer.explorer else [],
         "parts": [_part(part, answer.notes) for part in answer.parts],
         "footer": list(footer(answer)),
@@ -48,10 +48,15 @@ def _part(part: Part, said: Collection[str]) -> Values:
         "title": shown(part.title),
         "about": shown(part.about),
         "headline": shown(answer.view.title),
-        "drawn": answer.view.picture is not None,
+        "tables": _tables(answer),
         "elements": list(_elements(answer)),
         "notes": [shown(note) for note in answer.notes if note not in said],
     }
+
+
+def _tables(answer: Answer) -> list[Values] | None:
+    """The figures of the answer's picture; None where it has no picture."""
+    return None if answer.view.picture is None else list(tables(answer.view.picture()))
 
 
 def _dial(dial: Dial) -> Values:

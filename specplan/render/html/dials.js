@@ -116,7 +116,7 @@ function explore(explorer) {
     });
   }
   document.getElementById("reset").addEventListener("click", () => { turn({}); tell(); });
-  document.getElementById("dials").hidden = false;
+  for (const id of ["dials", "to-dials"]) document.getElementById(id).hidden = false;
   addEventListener("hashchange", () => { if (location.hash.startsWith("#at=")) linked(); });
   linked();
   return draw;
