@@ -35,13 +35,14 @@ BEYOND = """() => [...document.querySelectorAll('svg[role=img]')].flatMap((svg) 
   }).map((one) => one.textContent))"""
 
 
-def narrowed(opened, width):
-    return opened(viewport={"width": width, "height": 800})
+def narrowed(opened, width, *path):
+    return opened(*path, viewport={"width": width, "height": 800})
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_text_of_a_picture_touches_another_or_a_line(opened, width):
-    seen = narrowed(opened, width)
+@pytest.mark.parametrize("which", ["page_file", "served_file"])
+def test_no_text_of_a_picture_touches_another_or_a_line(opened, request, which, width):
+    seen = narrowed(opened, width, request.getfixturevalue(which))
     assert seen.page.locator("svg[role=img] text.halo").count() > 10
     assert seen.page.evaluate(TOUCHING) == []
     assert seen.page.evaluate(CROSSED) == []
@@ -62,7 +63,7 @@ def test_texts_of_a_map_stay_in_their_cells(opened, width):
 def test_no_line_ends_inside_a_name(opened, width):
     """Each name that a line has room for is as high as one line."""
     seen = narrowed(opened, width)
-    heads = "h1 .whole, h2 .whole, .headline .whole, .panel-title .whole"
+    heads = "h1 .whole, h2 .whole, .headline .whole, .panel-title .whole, dd .whole, .note .whole"
     assert seen.page.locator(heads).count() > 2
     broken = seen.page.evaluate(
         "(which) => [...document.querySelectorAll(which)].filter((one) => one.offsetHeight > 1.7 *"
@@ -183,3 +184,16 @@ def test_what_no_logarithm_has_is_left_out(opened, written, reported):
     assert seen.page.locator("figure path.line").count() == 1
     broken = drawing.evaluate("(one) => /NaN|undefined|Infinity/.test(one.outerHTML)")
     assert not broken
+
+
+def test_what_is_copied_is_what_was_written(opened, reported):
+    """Names that are kept whole add nothing to a command that a reader marks."""
+    seen = opened()
+    marked = seen.page.evaluate(
+        "() => { const pre = document.querySelector('#part-reproduce pre');"
+        " getSelection().selectAllChildren(pre); return [getSelection().toString(),"
+        " pre.textContent, pre.querySelectorAll('.whole').length]; }"
+    )
+    (again,) = (one.answer for one in reported.parts if one.name == "reproduce")
+    assert marked[0] == marked[1] == again.value.command
+    assert marked[2] > 3

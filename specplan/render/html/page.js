@@ -14,8 +14,8 @@ function show(place, picture, name) {
   place.replaceChildren(html("div", { class: `panels beside-${beside}` }, ...drawn));
 }
 
-// Prose alone: what stands in rows has its own width, and what is copied stays as it is.
-const prose = document.querySelectorAll("h1, h2, p:not(:has(*)), dd");
+// Tables have their own width.
+const prose = document.querySelectorAll("h1, h2, p:not(:has(*)), dd, pre");
 for (const one of prose) one.replaceChildren(...whole(one.textContent));
 
 const figuresOf = [...document.querySelectorAll("figure[data-picture]")];

@@ -18,7 +18,7 @@ pen.font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif
 const wide = (text) => pen.measureText(text).width;
 
 // Names such as llama-3.1-8b and figures with their unit are not broken at the end of a line.
-const WHOLE = /(\d\S* (?:%|[a-zA-Z]{1,3}\b)\S*|\S*[^\s-]-\S*|->\s\S*)/;
+const WHOLE = /(\d\S* (?:%|[a-zA-Z]{1,3}\b)\S*|\bk = \S+|\S*-\w\S*|-> \S+)/;
 function whole(text) {
   return text.split(WHOLE).map((part, i) => i % 2 ? html("span", { class: "whole" }, part) : part);
 }
