@@ -15,6 +15,18 @@ from specplan.errors import Refused
 Json = str | int | float | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
 
+class Unloadable(Refused):
+    """No card names what the engine is to load. `stand_ins` is what can be written in its place,
+    for whoever runs it to replace, by the option that would say it.
+    """
+
+    def __init__(
+        self, what: str, stand_ins: Mapping[str, str], *, expected: str, hint: str = ""
+    ) -> None:
+        super().__init__(what, expected=expected, hint=hint)
+        self.stand_ins = dict(stand_ins)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Batches first..last draft k tokens; 0 is plain decoding."""
@@ -117,8 +129,9 @@ class Deployment:
     def needed(self, what: str, flag: str, name: str, value: str | None) -> str:
         """What the engine is to load; refused where no card says it."""
         if value is None:
-            raise Refused(
+            raise Unloadable(
                 f"the card of {name} names no checkpoint that {self.engine} could load as {what}",
+                {flag: f"PATH/TO/{name}"},
                 expected=f"{flag} FOLDER or ORG/NAME",
             )
         return value

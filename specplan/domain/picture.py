@@ -111,7 +111,8 @@ class Cells:
 
     `values` colour it, None where there is nothing; `texts` stand in the cells, with their marks.
     With a `middle`, colours turn there, and the border between values below it and the others is
-    drawn: speedup 1. `label` says what the colours are.
+    drawn: speedup 1. `label` says what the colours are; `at` is the row and the column of the point
+    that the answer is about, where it is about one.
     """
 
     title: str = ""
@@ -123,6 +124,7 @@ class Cells:
     values: tuple[tuple[float | None, ...], ...]
     texts: tuple[tuple[str, ...], ...]
     middle: float | None = None
+    at: tuple[int, int] | None = None
 
 
 Panel = Plot | Bars | Cells

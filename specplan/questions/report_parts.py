@@ -12,7 +12,6 @@ from specplan.domain.picture import Bars, Cells, Panel, Plot
 from specplan.domain.scenario import Scenario
 from specplan.errors import SpecplanError
 from specplan.questions.best_k import best_k
-from specplan.questions.emit import emit
 from specplan.questions.emit_k import asks_gate
 from specplan.questions.explain import explain
 from specplan.questions.gate import gate
@@ -20,9 +19,11 @@ from specplan.questions.memory import memory
 from specplan.questions.report_acceptance import kept
 from specplan.questions.report_accuracy import within
 from specplan.questions.report_dials import Grid
+from specplan.questions.report_flags import flags_of
 from specplan.questions.report_point import Judged, alone, with_gate
 from specplan.questions.report_sources import Cited, reproduced, sources
 from specplan.questions.sweep import sweep
+from specplan.units import people
 
 
 @dataclass(frozen=True)  # without slots, for what is found once
@@ -95,12 +96,29 @@ def _batch_alpha(asked: Asked) -> Made:
     if k == 0:
         k = max(grid.k[:2])
     here = alone(asked.scenario, judged.at, (k,))
-    return _only(sweep(replace(here, batch=grid.batch, acceptance=grid.acceptance)), Cells)
+    found = sweep(replace(here, batch=grid.batch, acceptance=grid.acceptance))
+    return _marked(_only(found, Cells), str(judged.at.acceptance), judged.at.batch)
 
 
 def _map(asked: Asked) -> Made:
-    here = alone(asked.scenario, asked.judged.at)
-    return best_k(replace(here, batch=asked.grid.batch, context=asked.grid.context))
+    here, at = alone(asked.scenario, asked.judged.at), asked.judged.at
+    found = best_k(replace(here, batch=asked.grid.batch, context=asked.grid.context))
+    return _marked(found, people(at.context, "tokens"), at.batch)
+
+
+def _marked(answer: Answer, y: str, batch: float) -> Answer:
+    """The same with the place of the point in its maps, by the names of its row and column."""
+    if answer.view.picture is None:
+        return answer
+    picture, x = answer.view.picture(), people(batch, "tokens")
+    panels = tuple(
+        replace(one, at=(one.y.index(y), one.x.index(x)))
+        if isinstance(one, Cells) and y in one.y and x in one.x
+        else one
+        for one in picture.panels
+    )
+    some = replace(picture, panels=panels)
+    return replace(answer, view=replace(answer.view, picture=lambda: some))
 
 
 def _only(answer: Answer, kind: type[Panel]) -> Answer:
@@ -141,14 +159,14 @@ def _gate(asked: Asked) -> Made:
 def _flags(asked: Asked) -> Made:
     judged, scenario = asked.judged, asked.scenario
     if asks_gate(scenario):
-        return emit(with_gate(alone(scenario, judged.at)))
-    return emit(alone(scenario, judged.at, (judged.k or 0,)))
+        return flags_of(with_gate(alone(scenario, judged.at)))
+    return flags_of(alone(scenario, judged.at, (judged.k or 0,)))
 
 
 def _gate_flags(asked: Asked) -> Made:
     if asks_gate(asked.scenario):
         return ""
-    return emit(with_gate(alone(asked.scenario, asked.judged.at)))
+    return flags_of(with_gate(alone(asked.scenario, asked.judged.at)))
 
 
 def _accuracy(asked: Asked) -> Made:

@@ -54,6 +54,10 @@ def _ascii(text: str) -> str:
 
 def _head(answer: Answer, edge: int) -> Iterator[Line]:
     title, says = shown(answer.view.title), shown(answer.basis.says)
+    if columns(title) > edge:
+        *before, title = _wrapped(title, edge)
+        for line in before:
+            yield [(line, "title")]
     gap = edge - columns(title) - columns(says)
     basis: Segment = (says, "basis")
     if title and says and gap >= 2:

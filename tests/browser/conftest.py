@@ -94,6 +94,12 @@ def page_file(written, reported) -> Path:
     return written(reported, "report")
 
 
+@pytest.fixture(scope="session")
+def served_file(written) -> Path:
+    """The page of a plan with traffic: capacity, bars below nothing, queues."""
+    return written(report(**SETUP, rate="5/s", isl="1000", osl="200"), "served")
+
+
 @pytest.fixture
 def opened(chromium, page_file) -> Iterator[Callable[..., Seen]]:
     """Opens the report's file, or another one, in a context with the options given."""

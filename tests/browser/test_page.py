@@ -136,7 +136,8 @@ def test_hostile_names_stay_text(opened, written, reported):
         assert len(seen.asked) == 1, name
         tags = seen.page.evaluate("[...document.querySelectorAll('*')].map((e) => e.tagName)")
         assert sorted(set(tags)) == sorted(set(usual)), name
-        assert seen.page.evaluate("document.querySelectorAll('h1 *, h2 *, td *').length") == 0
+        inside = "document.querySelectorAll(':is(h1, h2, td) :not(.whole)').length"
+        assert seen.page.evaluate(inside) == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -169,7 +170,25 @@ def test_without_scripts_the_verdict_and_all_tables_are_there(opened, reported):
     headings = seen.page.locator("main > section > h2")
     assert headings.count() == len(reported.parts) + 1
     assert seen.page.locator("#part-memory .facts").first.is_visible()
-    assert seen.page.locator("#part-best-k table").first.is_visible()
+    assert seen.page.locator("#part-best-k > .scroll table").first.is_visible()
+
+
+def test_without_scripts_every_picture_is_its_figures(opened, reported):
+    """As tables, on screens and, closed ones among them, on paper; no link leads nowhere."""
+    seen = opened(java_script_enabled=False)
+    for part in reported.parts:
+        if part.answer.view.picture is None:
+            continue
+        figure = seen.page.locator(f"figure[data-picture=part-{part.name}]")
+        text = figure.text_content()
+        for panel in part.answer.view.picture().panels:
+            assert panel.title in text
+        assert figure.locator("table").count() >= len(part.answer.view.picture().panels)
+        assert figure.locator("td").count() > 4
+    assert not seen.page.locator("nav a[href='#dials']").is_visible()
+    seen.page.emulate_media(media="print")
+    shut = seen.page.locator("#part-time details:not([open]) td").first
+    assert shut.is_visible()
 
 
 def test_paper_has_every_section_and_no_controls(opened, reported, tmp_path):

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from typed import answered, one_line
 
+from specplan.dialects.writers import example
+
 PAIR = ("-t", "llama-3-8b", "-d", "llama-3.2-1b", "-g", "h100")
 FLAGS = ("report", *PAIR, "-a", "0.8")
 PLAN = """\
@@ -119,6 +121,43 @@ def test_the_command_in_a_report_gives_that_report(capsys):
     assert again.startswith("specplan report ")
     words = shlex.split(again)[1:-2]
     assert answered(capsys, [*words, "-f", "json"]).out == said.out
+
+
+@pytest.mark.parametrize(
+    ("engine", "stand_ins"),
+    [
+        ("vllm@0.33", ["PATH/TO/eagle3-llama-3.3-70b"]),
+        ("sglang@0.5", ["PATH/TO/eagle3-llama-3.3-70b"]),
+        ("trtllm@1.4", ["PATH/TO/eagle3-llama-3.3-70b"]),
+        ("llamacpp", ["PATH/TO/llama-3.3-70b.gguf", "PATH/TO/eagle3-llama-3.3-70b.gguf"]),
+    ],
+)
+def test_flags_are_there_where_no_card_names_a_checkpoint(capsys, engine, stand_ins):
+    """With what stands in its place; that alone is what emit would write, given it."""
+    version = engine if "@" in engine else f"{engine}@{example(engine)}"
+    asked = ("-t", "llama-3.3-70b", "-d", "eagle3-llama-3.3-70b", "-g", "h100", "--tp", "4")
+    asked = (*asked, "-e", version, "-a", "0.7", "-k", "3")
+    said = json.loads(answered(capsys, ["report", *asked, "-f", "json"]).out)
+    parts = {part["part"]["name"]: part["is"] for part in said["parts"]}
+    options = ("--draft-path",) if len(stand_ins) == 1 else ("--target-path", "--draft-path")
+    paths = [word for pair in zip(options, stand_ins, strict=True) for word in pair]
+    alone = json.loads(answered(capsys, ["emit", *asked, *paths, "-f", "json"]).out)
+    assert parts["flags"]["answer"] == alone["answer"]
+    text = answered(capsys, ["report", *asked, "-f", "plain"]).out
+    flags = " ".join(text.partition("== Flags of the engine")[2].partition("\n==")[0].split())
+    assert f"Put your own in the place of {' and '.join(stand_ins)}, by hand or by " in flags
+    assert "eagle3-llama-3.3-70b name" in flags
+
+
+def test_a_title_that_is_too_long_goes_on_below(capsys):
+    asked = ("-t", "llama-3.3-70b", "-d", "eagle3-llama-3.3-70b", "-g", "h100", "--tp", "4")
+    out = answered(capsys, ["report", *asked, "-a", "0.7", "-f", "plain"]).out
+    head = out.partition("\n\n")[0].splitlines()
+    assert len(head) > 1
+    assert all(len(line) <= 80 for line in head)
+    assert " ".join(out.split()).startswith(
+        "It pays: eagle3-llama-3.3-70b for llama-3.3-70b on 4x "
+    )
 
 
 class Text(HTMLParser):

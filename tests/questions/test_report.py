@@ -292,3 +292,25 @@ def test_parts_have_pictures_and_maps_have_the_contour():
     for name in ("best-k", "roofline", "time", "memory", "acceptance", "gate"):
         assert drawn[name] is not None
         assert drawn[name]().panels
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("part", ["batch-alpha", "best-k-map"])
+def test_maps_mark_the_point_itself(name, part):
+    """By the names of its row and column, whose speedup is that of the verdict where k is."""
+    answer = ANSWERS[name]
+    (made,) = (one.answer for one in answer.parts if one.name == part)
+    (cells,) = made.view.picture().panels
+    row, column = cells.at
+    value = answer.value
+    expected = value.acceptance if part == "batch-alpha" else f"{value.context:,.0f}"
+    assert (cells.y[row], cells.x[column]) == (expected, f"{value.batch:,.0f}")
+    speedup = value.speedup if part == "batch-alpha" else value.best_speedup
+    assert cells.values[row][column] == pytest.approx(speedup, rel=1e-9)
+
+
+def test_a_map_of_one_k_says_it_once():
+    (made,) = (one.answer for one in ANSWERS["engine"].parts if one.name == "batch-alpha")
+    (cells,) = made.view.picture().panels
+    assert cells.title == "k = 3"
+    assert not any("k" in text for row in cells.texts for text in row)

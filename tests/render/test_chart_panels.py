@@ -196,6 +196,12 @@ bars = st.builds(
 )
 
 
+def test_the_point_itself_is_marked_in_its_cell():
+    text = "\n".join(drawn(replace(CELLS, at=(1, 1))))
+    assert text.count("1.90x<") == text.count("< the point itself") == 1
+    assert "<" not in "\n".join(drawn(CELLS))
+
+
 @st.composite
 def maps(draw):
     x, y = (tuple(draw(st.lists(name, min_size=1, max_size=6))) for _ in range(2))
@@ -205,7 +211,7 @@ def maps(draw):
     middle = draw(st.none() | st.just(1.0))
     return Cells(
         x_label=draw(name), y_label=draw(name), label=draw(name), x=x, y=y,
-        values=values, texts=texts, middle=middle,
+        values=values, texts=texts, middle=middle, at=draw(st.none() | st.just((0, 0))),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 import pytest
 from hostile_names import NAMES
 
-from specplan.domain.answer import Answer, Part
+from specplan.domain.answer import Answer, Facts, Part
 from specplan.domain.explorer import Dial, Explorer, Reading
 from specplan.errors import UsageError
 from specplan.render.html.colours import DARK
@@ -118,6 +118,17 @@ def test_ids_are_unique_and_links_lead_to_them(draw, whole):
     assert set(links) <= set(tree.ids)
     labelled = [value for name, value in tree.attributes if name in {"for", "aria-labelledby"}]
     assert set(labelled) <= set(tree.ids)
+
+
+def test_a_fact_without_a_label_goes_on_with_the_one_before(draw, everything):
+    """One term with two descriptions, not a second term of nothing."""
+    answer = everything("name")
+    facts = Facts((("memory", "drafter"), ("", "sequences"), ("binds", "verification")))
+    page = draw(replace(answer, view=replace(answer.view, sections=(facts,))), "html")
+    assert re.findall(r"<dl class=\"facts\">(.*?)</dl>", page) == [
+        "<div><dt>memory</dt><dd>drafter</dd><dd>sequences</dd></div>"
+        "<div><dt>binds</dt><dd>verification</dd></div>"
+    ]
 
 
 def test_without_jinja2_it_says_what_to_install(draw, whole, monkeypatch):

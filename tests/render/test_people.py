@@ -64,6 +64,15 @@ next
 """
 
 
+def test_a_title_wider_than_the_page_goes_on_below(draw):
+    bare = {"caption": (), "sections": ()}
+    title = "a title " * 12 + "ends here"
+    lines = draw(best_k(title=title, says="a bound", **bare), "plain").splitlines()
+    assert [len(line) for line in lines] == [79, 80]
+    assert " ".join(" ".join(lines).split()) == f"{title} a bound"
+    assert lines[1].startswith("    ")
+
+
 def test_text_is_wrapped_where_its_section_allows_it(draw):
     sections = (Lines((LONG, "next"), wrap=True),)
     wrapped = best_k(title="", says="", caption=(), sections=sections)

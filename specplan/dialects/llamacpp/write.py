@@ -9,7 +9,7 @@ from __future__ import annotations
 from specplan.dialects.llamacpp.rules import SYNTHETIC, check, most_slots
 from specplan.dialects.spans import Span, Ways, word_for
 from specplan.dialects.text import flags_text, shell_text
-from specplan.domain.deployment import Deployment, Written
+from specplan.domain.deployment import Deployment, Unloadable, Written
 from specplan.domain.version import ordered
 from specplan.errors import Refused
 
@@ -97,18 +97,20 @@ def _is_gguf(name: str | None) -> bool:
 
 def _refuse_unloadable(deployment: Deployment, kind: str) -> None:
     """Asks for all files that no card names at once."""
-    paths: dict[str, str] = {}
+    names: dict[str, str] = {}
     if not _is_gguf(deployment.target):
-        paths["--target-path TARGET.gguf"] = deployment.target_name
+        names["--target-path"] = deployment.target_name
     drafts = deployment.speculates and kind != IN_TARGET and not kind.startswith("ngram")
     if drafts and not _is_gguf(deployment.draft):
-        paths["--draft-path DRAFT.gguf"] = deployment.draft_name
-    if paths:
-        many = len(paths) > 1
-        raise Refused(
-            f"the card{'s' if many else ''} of {' and '.join(paths.values())} "
+        names["--draft-path"] = deployment.draft_name
+    if names:
+        many = len(names) > 1
+        files = {"--target-path": "TARGET.gguf", "--draft-path": "DRAFT.gguf"}
+        raise Unloadable(
+            f"the card{'s' if many else ''} of {' and '.join(names.values())} "
             f"name{'' if many else 's'} no .gguf file that {deployment.engine} could load",
-            expected=" and ".join(paths),
+            {option: f"PATH/TO/{name}.gguf" for option, name in names.items()},
+            expected=" and ".join(f"{option} {files[option]}" for option in names),
             hint="a .gguf file, or ORG/NAME-GGUF",
         )
 

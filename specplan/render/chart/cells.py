@@ -13,6 +13,7 @@ from specplan.render.look import Look
 from specplan.render.palette import cell_colour, ink_on
 
 LOSS = "!"  # after what lies below the middle, as in tables
+HERE = "<"  # after the point that the answer is about
 
 
 def drawn(panel: Cells, width: int, look: Look) -> tuple[list[Line], Legend]:
@@ -35,9 +36,12 @@ def drawn(panel: Cells, width: int, look: Look) -> tuple[list[Line], Legend]:
         lines += _block(panel, texts, places, side, size, look)
     if look.color:
         lines += _key(panel, width)
-    if panel.middle is None or LOSS not in "".join(chain.from_iterable(texts)):
-        return lines, []
-    return lines, [((LOSS, "", ""), f"below {panel.middle:g}: {panel.label}")]
+    legend: Legend = []
+    if panel.middle is not None and LOSS in "".join(chain.from_iterable(texts)):
+        legend.append(((LOSS, "", ""), f"below {panel.middle:g}: {panel.label}"))
+    if panel.at is not None:
+        legend.append(((HERE, "", ""), "the point itself"))
+    return lines, legend
 
 
 def _heads(panel: Cells, width: int) -> Iterator[str]:
@@ -66,10 +70,11 @@ def _key(panel: Cells, width: int) -> Iterator[Line]:
 
 
 def _text(panel: Cells, row: int, place: int) -> str:
-    """The text of a cell, with the mark of a loss where it has none of its own."""
+    """The text of a cell with its marks: of a loss where it has none of its own, of the point."""
     text, value = panel.texts[row][place], panel.values[row][place]
     lost = value is not None and panel.middle is not None and value < panel.middle
-    return text + LOSS if lost and LOSS not in text else text
+    own = HERE if (row, place) == panel.at else ""
+    return text + (LOSS if lost and LOSS not in text else "") + own
 
 
 def _block(

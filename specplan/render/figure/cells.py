@@ -127,6 +127,7 @@ class Drawing:
                 y = box.top + (row + 0.5) * high + TICK * 0.36
                 sheet.text(x, y, text, TICK, colour=ink_on(colour), side="center")
         self._contour(axes)
+        self._place(axes)
         self._names(sheet, box, wide, high)
 
     def _names(self, sheet: Sheet, box: Box, wide: float, high: float) -> None:
@@ -167,6 +168,25 @@ class Drawing:
                     ),
                     autolim=False,
                 )
+
+    def _place(self, axes: Axes) -> None:
+        """A frame around the cell of the point itself, dark on a light seam."""
+        if self.panel.at is None:
+            return
+        row, column = self.panel.at
+        for gid, colour, width in (("here-seam", PAPER, 3.5), ("here", INK, 1.5)):
+            axes.add_patch(
+                Rectangle(
+                    (column + 0.06, row + 0.1),
+                    0.88,
+                    0.8,
+                    fill=False,
+                    edgecolor=colour,
+                    linewidth=width,
+                    zorder=5,
+                    gid=f"{self.name}-{gid}",
+                )
+            )
 
     def _edges(self) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
         values, middle = self.panel.values, self.panel.middle

@@ -1,13 +1,15 @@
 // Lying bars of pieces end to end, on one scale from 0.
 function bars(panel, width, name) {
-  const tall = 46, top = panel.rules.length ? 8 + 13 * panel.rules.length : 6;
+  const tall = 46;
   const totals = panel.bars.map((bar) => bar.pieces.reduce((sum, piece) => sum + piece.size, 0));
-  const height = top + tall * panel.bars.length + 40;
-  const box = { left: 6, right: width - 10, bottom: height - 38 };
+  const box = { left: 6, right: width - 10 };
   const ends = [...totals, ...panel.rules.map((rule) => rule.at)], level = united(panel.label, ends);
   const across = axis(ends, "linear", box.left, box.right, level.size);
+  const names = above(panel.rules, across, 0, width), top = 6 + ROW * rowsOf(names);
+  const height = top + tall * panel.bars.length + 40;
+  box.bottom = height - 38;
   const drawing = canvas(width, height, name);
-  for (const [x, text] of across.ticks) {
+  for (const [x, text] of apart(across.ticks)) {
     drawing.append(shape("line", { x1: x, x2: x, y1: top, y2: box.bottom, class: "grid" }));
     drawing.append(words(x, box.bottom + 15, text, x < 20 ? "start" : "middle"));
   }
@@ -30,11 +32,7 @@ function bars(panel, width, name) {
       from += piece.size;
     }
   });
-  for (const rule of panel.rules) {
-    const x = across.place(rule.at);
-    drawing.append(shape("line", { x1: x, x2: x, y1: top - 6, y2: box.bottom, class: "rule" }));
-  }
-  named(drawing, panel.rules, across, box, 11);
+  standing(drawing, names, across, top, box.bottom);
   const entries = [...known].map(([piece, { ink, texts }]) => [
     [shape("rect", { width: 24, height: 12, y: 1, class: `piece ${ink}` })],
     `${piece}: ${[...new Set(texts)].join(", ")}`,

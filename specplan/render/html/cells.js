@@ -31,13 +31,12 @@ function inkOn(colour) {
 }
 
 function cells(panel, width, name) {
-  const side = Math.min(110, 12 + Math.max(...panel.y.map((text) => wide(text)))), top = 40;
-  const longest = Math.max(1, ...panel.texts.flat().map((text) => text.length));
-  const size = Math.max((width - side - 8) / panel.x.length, longest * 6.4 + 6), row = 26;
+  const side = 12 + Math.max(0, ...panel.y.map(wide)), top = 20;
+  const longest = Math.max(0, ...panel.texts.flat().map(wide), ...panel.x.map(wide));
+  const size = Math.max((width - side - 8) / panel.x.length, longest + 8), row = 26;
   const full = side + size * panel.x.length + 8, height = top + row * panel.y.length + 8;
   const drawing = canvas(full, height, name);
   const paint = painter(panel);
-  drawing.append(words(2, 12, `${panel.y_label} (down), ${panel.x_label} (across)`, "start", { class: "label" }));
   panel.x.forEach((text, c) => drawing.append(words(side + size * (c + 0.5), top - 6, text, "middle")));
   panel.y.forEach((text, r) => drawing.append(words(side - 6, top + row * (r + 0.5) + 4, text, "end")));
   panel.values.forEach((values, r) => values.forEach((value, c) => {
@@ -52,10 +51,17 @@ function cells(panel, width, name) {
     x: side + size * panel.at[1] + 1.5, y: top + row * panel.at[0] + 1.5,
     width: size - 3, height: row - 3, class: "here",
   }));
-  const key = html("p", { class: "key" }, panel.middle === null ? panel.label
-    : `${panel.label}; orange is below ${prefixed(panel.middle)}, blue above; the thick line is the border`);
+  const axes = html("p", { class: "axes" }, `${panel.y_label} (down), ${panel.x_label} (across)`);
   const scroll = html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${name}, map` }, drawing);
-  return [scroll, key];
+  return [axes, scroll, html("p", { class: "key" }, keyOf(panel))];
+}
+
+function keyOf(panel) {
+  const said = [panel.label];
+  if (panel.middle !== null)
+    said.push(`orange is below ${prefixed(panel.middle)}, blue above`, "the thick line is the border");
+  if (panel.at) said.push("the frame is the point itself");
+  return said.join("; ");
 }
 
 function border(panel, left, top, size, row) {

@@ -10,14 +10,15 @@ DARK = "#171a21"  # the page at night; what stands on it is held against it by a
 
 
 def colours() -> str:
-    """Style rules; `data-theme` is what a reader chose, else the system's wish holds."""
+    """Style rules; `data-theme` is what a reader chose, else the system's wish holds. Dark is of
+    screens alone: paper is white, whatever the screen was.
+    """
     light, dark = _names(SERIES, INK, PAPER), _names(SERIES_ON_DARK, "#e8eaed", DARK)
     return (
         f":root {{ color-scheme: light; {light} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) "
+        f"@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) "
         f"{{ color-scheme: dark; {dark} }} }}\n"
-        f":root[data-theme=dark] {{ color-scheme: dark; {dark} }}\n"
-        f"@media print {{ :root, :root[data-theme] {{ color-scheme: light; {light} }} }}\n"
+        f"@media screen {{ :root[data-theme=dark] {{ color-scheme: dark; {dark} }} }}\n"
     )
 
 

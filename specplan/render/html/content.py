@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -12,11 +12,12 @@ from specplan.domain.picture import Picture
 from specplan.render.cells import shown
 from specplan.render.footer import footer
 from specplan.render.grid import Grid, Pairs, Prose, Row
+from specplan.render.html.tabled import LONG, tables
 from specplan.render.json_ import jsonable, version
 from specplan.render.layout import elements
 from specplan.render.palette import GAIN, LOSS, MIDDLE
+from specplan.render.pictured import pictured
 
-LONG = 16  # rows of a table that stands open
 MOST = 2_000  # rows of a page: who wants more wants a file of rows
 Values = dict[str, Any]
 
@@ -30,7 +31,7 @@ def content(answer: Answer) -> Values:
         "says": shown(answer.basis.says),
         "caption": [shown(line) for line in answer.view.caption],
         "elements": list(_elements(answer)),
-        "drawn": answer.view.picture is not None,
+        "tables": _tables(answer),
         "dials": [_dial(dial) for dial in answer.explorer.dials] if answer.explorer else [],
         "parts": [_part(part, answer.notes) for part in answer.parts],
         "footer": list(footer(answer)),
@@ -47,10 +48,15 @@ def _part(part: Part, said: Collection[str]) -> Values:
         "title": shown(part.title),
         "about": shown(part.about),
         "headline": shown(answer.view.title),
-        "drawn": answer.view.picture is not None,
+        "tables": _tables(answer),
         "elements": list(_elements(answer)),
         "notes": [shown(note) for note in answer.notes if note not in said],
     }
+
+
+def _tables(answer: Answer) -> list[Values] | None:
+    """The figures of the answer's picture; None where it has no picture."""
+    return None if answer.view.picture is None else list(tables(answer.view.picture()))
 
 
 def _dial(dial: Dial) -> Values:
@@ -85,8 +91,22 @@ def _elements(answer: Answer) -> Iterator[Values]:
 
 def _others(element: Pairs | Prose) -> Values:
     if isinstance(element, Pairs):
-        return {"kind": "pairs", "pairs": element.pairs}
+        return {"kind": "pairs", "pairs": list(_together(element.pairs))}
     return {"kind": "prose", "lines": element.lines, "drawn": element.drawn}
+
+
+def _together(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Each label with its values: those without a label go on with the one before."""
+    before: tuple[str, list[str]] | None = None
+    for label, value in pairs:
+        if before is not None and not label:
+            before[1].append(value)
+            continue
+        if before is not None:
+            yield before
+        before = (label, [value])
+    if before is not None:
+        yield before
 
 
 def _cells(row: Row, grid: Grid) -> Iterator[Mapping[str, str]]:
@@ -101,7 +121,7 @@ def _data(answer: Answer) -> Values:
     drawn = {f"part-{part.name}": part.answer for part in answer.parts} | {"answer": answer}
     return {
         "pictures": {
-            name: _picture(one.view.picture()) for name, one in drawn.items() if one.view.picture
+            name: _picture(pictured(one)) for name, one in drawn.items() if one.view.picture
         },
         "explorer": _explorer(answer.explorer) if answer.explorer else None,
         "map": {"loss": LOSS, "middle": MIDDLE, "gain": GAIN},

@@ -19,6 +19,24 @@ function explore(explorer) {
       .map(([name, title, shown]) => html("div", { "data-reading": name }, html("dt", {}, title), html("dd", {}, shown))));
   }
 
+  // On paper there are no dials to say it.
+  function point() {
+    const places = here(), at = (name) => dials.get(name).places[places[name]];
+    document.getElementById("point").textContent = `At batch ${at("batch")}, context ${at("context")}, ` +
+      `acceptance ${at("alpha")}, k = ${at("k")}`;
+  }
+
+  // To those who hear the page: the few figures that a turn is about, once it has come to rest.
+  let later = 0;
+  function tell() {
+    clearTimeout(later);
+    later = setTimeout(() => {
+      const places = here();
+      document.getElementById("told").textContent = `Speedup ${text("speedup", places)}, ` +
+        `TPOT ${text("tpot_s", places)}, best k ${text("best_k", places)}`;
+    }, 400);
+  }
+
   function overK() {
     const points = [];
     dials.get("k").places.forEach((place, k) => {
@@ -49,11 +67,11 @@ function explore(explorer) {
     const plain = tokens * value("plain_step_s", places);
     const piece = (name, size, shown) => ({ name, size, text: shown });
     const bar = (name, shown, ...pieces) => ({ name, text: shown, pieces });
-    const times = `${text("tokens_per_round", places)} steps`;
+    const steps = `${text("tokens_per_round", places)} steps of ${text("plain_step_s", places)}`;
     return {
       kind: "bars", title: "A round, and plain decoding of as many tokens", label: "time, s", rules: [],
       bars: [
-        bar("plain decoding", times, piece("plain steps", plain, text("plain_step_s", places))),
+        bar("plain decoding", steps, piece("plain steps", plain, steps.replace("steps ", ""))),
         bar("a round", text("round_s", places), piece("drafting", value("draft_s", places), text("draft_s", places)),
           piece("verification", value("verify_s", places), text("verify_s", places))),
       ],
@@ -68,6 +86,7 @@ function explore(explorer) {
       document.getElementById(`shown-${name}`).textContent = place;
     }
     figures();
+    point();
     const k = dials.get("k").places[at.k];
     show(document.getElementById("turned"), { columns: 2, panels: [
       overK(), round(),
@@ -92,11 +111,12 @@ function explore(explorer) {
   for (const name of dials.keys()) {
     document.getElementById(`dial-${name}`).addEventListener("input", (event) => {
       turn({ ...at, [name]: +event.target.value });
+      tell();
       try { history.replaceState(null, "", `#at=${[...dials.keys()].map((one) => at[one]).join(",")}`); } catch { /* a file may not be renamed */ }
     });
   }
-  document.getElementById("reset").addEventListener("click", () => turn({}));
-  document.getElementById("dials").hidden = false;
+  document.getElementById("reset").addEventListener("click", () => { turn({}); tell(); });
+  for (const id of ["dials", "to-dials"]) document.getElementById(id).hidden = false;
   addEventListener("hashchange", () => { if (location.hash.startsWith("#at=")) linked(); });
   linked();
   return draw;

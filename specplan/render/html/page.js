@@ -8,11 +8,15 @@ function show(place, picture, name) {
   const width = Math.floor((room - 24 * (beside - 1)) / beside);
   const drawn = picture.panels.map((panel) => {
     const said = panel.title ? `${name}: ${panel.title}` : name;
-    const title = panel.title ? [html("p", { class: "panel-title" }, panel.title)] : [];
+    const title = panel.title ? [html("p", { class: "panel-title" }, ...whole(panel.title))] : [];
     return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said));
   });
   place.replaceChildren(html("div", { class: `panels beside-${beside}` }, ...drawn));
 }
+
+// Tables have their own width.
+const prose = document.querySelectorAll("h1, h2, p:not(:has(*)), dd, pre");
+for (const one of prose) one.replaceChildren(...whole(one.textContent));
 
 const figuresOf = [...document.querySelectorAll("figure[data-picture]")];
 function pictures() {

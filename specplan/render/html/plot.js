@@ -17,16 +17,21 @@ function plot(panel, width, name) {
   for (const rule of panel.rules) (rule.axis === "x" ? xs : ys).push(rule.at);
   const level = united(panel.x_label, xs), upright = united(panel.y_label, ys);
   const across = axis(xs, panel.x_scale, box.left, box.right, level.size);
+  const names = above(panel.rules.filter((rule) => rule.axis === "x"), across, 0, width);
+  box.top += ROW * rowsOf(names);
+  box.bottom += ROW * rowsOf(names);
   const up = axis(ys, panel.y_scale, box.bottom, box.top, upright.size);
-  const drawing = canvas(width, height, name);
+  const drawing = canvas(width, box.bottom + 42, name);
   frame(drawing, [level.label, upright.label], box, across, up);
   const look = looks();
   const entries = [];
   panel.bands.forEach((band) => bandOf(drawing, band, look, across, up, entries));
-  panel.rules.forEach((rule) => ruleOf(drawing, rule, box, across, up));
+  standing(drawing, names, across, box.top, box.bottom);
+  const levels = panel.rules.filter((rule) => rule.axis === "y");
+  levels.forEach((rule) => levelOf(drawing, rule, box, up));
   panel.curves.forEach((curve) => curveOf(drawing, curve, look, box, across, up, entries));
-  named(drawing, panel.rules.filter((rule) => rule.axis === "x"), across, box, box.top + 10);
   panel.marks.forEach((mark) => markOf(drawing, mark, panel, across, up, entries));
+  nameLevels(drawing, levels, filled(panel, names, across, up), box, up, entries);
   return [drawing, ...(entries.length ? [legend(entries)] : [])];
 }
 
@@ -35,7 +40,7 @@ function frame(drawing, labels, box, across, up) {
     drawing.append(shape("line", { x1: box.left, x2: box.right, y1: y, y2: y, class: "grid" }));
     drawing.append(words(box.left - 6, y + 4, text, "end"));
   }
-  for (const [x, text] of across.ticks) {
+  for (const [x, text] of apart(across.ticks)) {
     drawing.append(shape("line", { x1: x, x2: x, y1: box.bottom, y2: box.bottom + 4, class: "axis" }));
     drawing.append(words(x, box.bottom + 17, text, "middle"));
   }
@@ -45,6 +50,7 @@ function frame(drawing, labels, box, across, up) {
 }
 
 function bandOf(drawing, band, look, across, up, entries) {
+  if (!band.points.length) return;
   const inks = look(band.name) % SERIES;
   const there = band.points.map(([x, , high]) => `${across.place(x)} ${up.place(high)}`);
   const back = band.points.map(([x, low]) => `${across.place(x)} ${up.place(low)}`).reverse();
@@ -52,13 +58,48 @@ function bandOf(drawing, band, look, across, up, entries) {
   if (band.name) entries.push([[shape("rect", { width: 24, height: 12, y: 1, class: `band s${inks}` })], band.name]);
 }
 
-function ruleOf(drawing, rule, box, across, up) {
-  const at = rule.axis === "x" ? across.place(rule.at) : up.place(rule.at);
-  const ends = rule.axis === "x"
-    ? { x1: at, x2: at, y1: box.top, y2: box.bottom }
-    : { x1: box.left, x2: box.right, y1: at, y2: at };
-  drawing.append(shape("line", { ...ends, class: "rule" }));
-  if (rule.axis === "y") drawing.append(words(box.right - 4, at - 4, rule.name, "end", { class: "halo" }));
+function levelOf(drawing, rule, box, up) {
+  const y = up.place(rule.at);
+  drawing.append(shape("line", { x1: box.left, x2: box.right, y1: y, y2: y, class: "rule" }));
+}
+
+// Places that are taken, each [x, y]: along every curve, at every mark, along upright lines.
+const NEAR = 4; // pixels from one place of a curve to the next
+function filled(panel, names, across, up) {
+  const taken = panel.marks.map((mark) => [across.place(mark.x), up.place(mark.y), 9]);
+  for (const curve of panel.curves) {
+    const places = curve.points.map(([x, y]) => [across.place(x), up.place(y)]);
+    const joined = curve.style !== "points", wideAt = curve.style === "points" || places.length <= FEW ? 5 : 2;
+    places.forEach(([x, y], i) => {
+      const [toX, toY] = (joined && places[i + 1]) || [x, y];
+      const steps = Math.ceil(Math.hypot(toX - x, toY - y) / NEAR) || 1;
+      for (let n = 0; n <= steps; n += 1) taken.push([x + ((toX - x) * n) / steps, y + ((toY - y) * n) / steps, n ? 2 : wideAt]);
+    });
+  }
+  return { taken, upright: names.map(([rule]) => across.place(rule.at)) };
+}
+
+// The name of a level line stands where nothing else is drawn; where there is no such place, in the
+// legend.
+function nameLevels(drawing, rules, { taken, upright }, box, up, entries) {
+  const given = [], levels = rules.map((rule) => up.place(rule.at));
+  for (const rule of rules) {
+    const y = up.place(rule.at), size = wide(rule.name) + 6;
+    const free = ([from, top, to, bottom]) => top >= box.top && bottom <= box.bottom
+      && !taken.some(([x, at, round]) => x > from - round && x < to + round && at > top - round && at < bottom + round)
+      && !upright.some((x) => x > from - 2 && x < to + 2)
+      && !levels.some((at) => at > top && at < bottom)
+      && !given.some((one) => from < one[2] && to > one[0] && top < one[3] && bottom > one[1]);
+    let found = null;
+    for (let to = box.right - 2; to - size >= box.left + 2 && !found; to -= 12)
+      found = [[to - size, y - 16, to, y - 2], [to - size, y + 2, to, y + 16]].find(free);
+    if (found) {
+      given.push(found);
+      drawing.append(words(found[2] - 3, found[3] - 3, rule.name, "end", { class: "halo" }));
+    } else {
+      entries.push([[shape("line", { x1: 1, x2: 25, y1: 7, y2: 7, class: "rule" })], rule.name]);
+    }
+  }
 }
 
 function curveOf(drawing, curve, look, box, across, up, entries) {

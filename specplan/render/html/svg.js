@@ -12,7 +12,16 @@ const html = (name, attributes, ...children) => put(document.createElement(name)
 const shape = (name, attributes, ...children) => put(document.createElementNS(NS, name), attributes, children);
 const words = (x, y, text, anchor, more) =>
   shape("text", { x, y, "text-anchor": anchor || "start", ...more }, text);
-const wide = (text, size) => text.length * (size || 12) * 0.56; // of letters, roughly
+// As wide as the page draws it: the font is that of `svg` in the page's style.
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
+const wide = (text) => pen.measureText(text).width;
+
+// Names such as llama-3.1-8b and figures with their unit are not broken at the end of a line.
+const WHOLE = /(\d\S* (?:%|[a-zA-Z]{1,3}\b)\S*|\bk = \S+|\S*-\w\S*|-> \S+)/;
+function whole(text) {
+  return text.split(WHOLE).map((part, i) => i % 2 ? html("span", { class: "whole" }, part) : part);
+}
 
 function canvas(width, height, name) {
   return shape("svg", {
@@ -40,8 +49,10 @@ function prefixed(value) {
   return String(+value.toPrecision(4));
 }
 
-// A label's unit in a size that suits the values: times in ms or us, bytes in GiB.
+// A label's unit in a size that suits the values: times in ms or us, bytes in GiB, shares in percent.
 function united(label, values) {
+  const share = /^(.*), 1$/.exec(label);
+  if (share) return { label: `${share[1]}, %`, size: 0.01 };
   const most = Math.max(0, ...values.filter(Number.isFinite).map(Math.abs));
   const sizes = { s: [[1, "s"], [1e-3, "ms"], [1e-6, "us"]], bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"]] };
   const found = /^(.*[, ])(s|bytes)$/.exec(label);
@@ -57,17 +68,45 @@ function told(value, label) {
   return comma < 0 ? `${shown} ${named}` : `${named.slice(0, comma)} ${shown} ${named.slice(comma + 2)}`;
 }
 
-// Names of upright lines, each on a row of its own where they would meet.
-function named(drawing, rules, across, box, top) {
-  const taken = [];
-  for (const rule of rules) {
-    const x = across.place(rule.at), size = wide(rule.name) + 8, right = x + size > box.right;
-    const from = right ? x - size : x, to = right ? x : x + size;
+// Places for the names of upright lines above an area, in rows counted from it: beside its line,
+// over no other line and no other name where that can be. Each is [rule, x, anchor, row].
+function above(rules, across, left, right) {
+  const taken = [], sides = [["start", 0, 1], ["end", -1, 0]];
+  return [...rules].sort((a, b) => a.at - b.at).map((rule) => {
+    const x = across.place(rule.at), size = wide(rule.name) + 8;
+    const places = sides.map(([anchor, from, to]) => ({ anchor, from: x + from * size, to: x + to * size }))
+      .filter((one) => one.from >= left && one.to <= right);
+    if (!places.length) places.push({ anchor: "start", from: Math.max(left, right - size), to: right });
+    const over = (one) => rules.filter((other) => {
+      const at = across.place(other.at);
+      return other !== rule && at > one.from && at < one.to;
+    }).length;
+    const best = places.sort((a, b) => over(a) - over(b))[0];
     let row = 0;
-    while (taken.some((one) => one.row === row && from < one.to && to > one.from)) row += 1;
-    taken.push({ row, from, to });
-    drawing.append(words(x + (right ? -4 : 4), top + 13 * row, rule.name, right ? "end" : "start", { class: "halo" }));
+    while (taken.some((one) => one.row === row && best.from < one.to && best.to > one.from)) row += 1;
+    taken.push({ ...best, row });
+    return [rule, best.anchor === "end" ? best.to - 4 : best.from + 4, best.anchor, row];
+  });
+}
+const ROW = 14;
+const rowsOf = (places) => Math.max(0, ...places.map(([, , , row]) => row + 1));
+// Draws them: each line up to its name, which stands clear of the area below `top`.
+function standing(drawing, places, across, top, bottom) {
+  for (const [rule, x, anchor, row] of places) {
+    const at = across.place(rule.at), y = top - 5 - ROW * row;
+    drawing.append(shape("line", { x1: at, x2: at, y1: y - 9, y2: bottom, class: "rule" }));
+    drawing.append(words(x, y, rule.name, anchor, { class: "halo" }));
   }
+}
+
+// Of ticks as many as have room beside one another: all, or every second, third and so on.
+function apart(ticks) {
+  const ends = ticks.map(([x, text]) => [x - wide(text) / 2, x + wide(text) / 2]);
+  for (let step = 1; step < ticks.length; step += 1) {
+    const kept = ends.filter((_, i) => i % step === 0);
+    if (kept.every(([from], i) => i === 0 || from - kept[i - 1][1] >= 6)) return ticks.filter((_, i) => i % step === 0);
+  }
+  return ticks.slice(0, 1);
 }
 
 // An axis from value to pixel, with its ticks.
@@ -118,7 +157,7 @@ function legend(entries) {
   const list = html("ul", { class: "legend" });
   for (const [swatch, text] of entries) {
     const icon = shape("svg", { width: 26, height: 14, "aria-hidden": "true" }, ...swatch);
-    list.append(html("li", {}, icon, html("span", {}, text)));
+    list.append(html("li", {}, icon, html("span", {}, ...whole(text))));
   }
   return list;
 }

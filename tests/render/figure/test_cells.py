@@ -119,3 +119,12 @@ def test_maps_of_the_same_have_one_key_and_the_same_colours(figure):
     assert {"0.5", "4"} <= set(drawn.texts)
     apart = figure(cells(values=((0.5, 1.5),)), cells(values=((1.5, 4.0),), label="other"))
     assert apart.fill("panel-0-cell-0-1") != apart.fill("panel-1-cell-0-0")
+
+
+def test_a_frame_is_around_the_point_itself(figure):
+    drawn = figure(cells(at=(1, 2)))
+    left, top, right, bottom = drawn.box("panel-0-cell-1-2")
+    inner = drawn.box("panel-0-here")
+    assert left < inner[0] < inner[2] < right
+    assert top < inner[1] < inner[3] < bottom
+    assert "panel-0-here" not in figure(cells()).parts

@@ -1,0 +1,39 @@
+"""The engine's flags in a report: they are there even where no card names what is to be loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from specplan.domain.answer import Answer, Lines
+from specplan.domain.deployment import Unloadable
+from specplan.domain.scenario import Scenario
+from specplan.questions.emit import emit
+
+
+def flags_of(scenario: Scenario) -> Answer:
+    """The scenario as `emit` writes it; what no card names has a stand-in, which is said."""
+    missing: dict[str, str] = {}
+    said: list[str] = []
+    while True:
+        try:
+            found = emit(
+                scenario, target=missing.get("--target-path"), draft=missing.get("--draft-path")
+            )
+        except Unloadable as error:
+            if error.stand_ins.keys() <= missing.keys():
+                raise
+            missing |= error.stand_ins
+            said.append(error.what)
+        else:
+            return _with_words(found, said, missing)
+
+
+def _with_words(answer: Answer, said: list[str], missing: Mapping[str, str]) -> Answer:
+    """The same with what is to be put in the place of each stand-in."""
+    if not said:
+        return answer
+    stand_ins, options = " and ".join(missing.values()), " and ".join(missing)
+    line = f"Put your own in the place of {stand_ins}, by hand or by {options} of specplan emit: "
+    sections = (*answer.view.sections, Lines((line + "; ".join(said),), wrap=True))
+    return replace(answer, view=replace(answer.view, sections=sections))
