@@ -136,7 +136,10 @@ def best_k(
         command="best-k",
         value=value,
         table=table,
-        view=replace(view.one(value, weighed), picture=lambda: candidates(table, basis, scored)),
+        view=replace(
+            view.one(value, weighed),
+            picture=lambda: candidates(weighed, goal, table, basis, scored),
+        ),
         basis=basis,
         inputs=scenario.inputs,
         notes=(

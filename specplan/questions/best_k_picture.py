@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from specplan.domain.answer import Basis, Table
-from specplan.domain.picture import Band, Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
+from specplan.domain.picture import Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
+from specplan.questions.best_k_alpha import over_alpha
 from specplan.questions.common import times
 from specplan.questions.pictures import (
     LABELS,
@@ -15,11 +16,13 @@ from specplan.questions.pictures import (
     Row,
     grouped,
     left_out,
+    likely,
     number,
     speedup_map,
     thinned,
     values_of,
 )
+from specplan.questions.weigh import Objective, Weighed
 from specplan.units import people
 
 MOST = 9  # rounds drawn
@@ -27,11 +30,13 @@ PLACES = 4  # maps
 SAID = {"throughput": "tokens/s over plain decoding", "flops_per_token": "FLOP/token over plain"}
 
 
-def candidates(table: Table, basis: Basis, scored: str) -> Picture:
-    """What the objective goes by at each k, and what rounds are made of."""
+def candidates(w: Weighed, goal: Objective, table: Table, basis: Basis, scored: str) -> Picture:
+    """What the objective goes by at each k and over the acceptance, and what rounds are made of."""
     rows = list(table.records())
     points = tuple((number(row, "k"), number(row, scored)) for row in rows)
     band = basis.bands.get("speedup") if scored == "speedup" else None
+    label = SPEEDUP if scored == "speedup" else SAID[scored]
+    parity = PARITY if scored == "speedup" else replace(PARITY, name="plain decoding")
     marks = [
         Mark(
             "*" if row["best"] else "+",
@@ -44,22 +49,15 @@ def candidates(table: Table, basis: Basis, scored: str) -> Picture:
     ]
     choice = Plot(
         x_label=LABELS["k"],
-        y_label=SPEEDUP if scored == "speedup" else SAID[scored],
+        y_label=label,
         curves=(Curve("predicted", points, "o"),),
-        bands=()
-        if band is None
-        else (
-            Band(
-                "9 of 10 within",
-                tuple((x, y * (1 + band[0]), y * (1 + band[1])) for x, y in points),
-            ),
-        ),
+        bands=() if band is None else (likely(points, band),),
         marks=tuple(marks),
-        rules=(PARITY if scored == "speedup" else replace(PARITY, name="plain decoding"),),
+        rules=(parity,),
         x_scale="linear",
         y_scale="linear",
     )
-    return Picture(panels=(choice, _rounds(rows)))
+    return Picture(panels=(choice, *over_alpha(w, goal, label, parity, band), _rounds(rows)))
 
 
 def _rounds(rows: Sequence[Row]) -> Bars:
