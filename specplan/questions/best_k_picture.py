@@ -8,6 +8,7 @@ from dataclasses import replace
 from specplan.domain.answer import Basis, Table
 from specplan.domain.picture import Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
 from specplan.questions.best_k_alpha import over_alpha
+from specplan.questions.best_k_lines import bars, lines
 from specplan.questions.common import times
 from specplan.questions.pictures import (
     LABELS,
@@ -75,8 +76,15 @@ def _rounds(rows: Sequence[Row]) -> Bars:
 
 
 def workloads(table: Table, places: Sequence[str]) -> Picture:
-    """Maps of the best k of many workloads by batch and what else varies, a map for each place."""
+    """Maps of the best k of many workloads by batch and what else varies, a map for each place;
+    where nothing else varies lines, and bars along nothing that has an axis.
+    """
     rows = list(table.records())
+    varied = [name for name in ("batch", "acceptance", "context") if _several(rows, name)]
+    telling = [name for name in dict.fromkeys(places) if _several(rows, name)]
+    if len(varied) < 2:
+        along = _axis(rows, varied)
+        return lines(rows, along, telling) if along else bars(rows, (*telling, *varied))
     y = next((n for n in ("acceptance", "context") if _several(rows, n)), "acceptance")
     told = dict.fromkeys((*places, "acceptance", "context"))
     apart = [n for n in told if n != y and _several(rows, n)]
@@ -89,6 +97,13 @@ def workloads(table: Table, places: Sequence[str]) -> Picture:
         named = [f"{n} {v}" for n, v in zip(apart, key, strict=True)]
         panels.append(_map(mine, y, (*named, *said)))
     return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
+
+
+def _axis(rows: Sequence[Row], varied: Sequence[str]) -> str | None:
+    """The numbers along which workloads differ in one thing; None where it has none."""
+    if list(varied) == ["acceptance"]:
+        return None if None in values_of(rows, "alpha") else "alpha"
+    return next(iter(varied), None)
 
 
 def _map(rows: Sequence[Row], y: str, said: Sequence[str]) -> Cells:

@@ -149,6 +149,48 @@ def test_an_acceptance_without_an_alpha_has_no_panel_over_it() -> None:
     assert len(picture(best_k(scene)).panels) == 2
 
 
+def test_workloads_along_one_axis_are_lines_and_stairs() -> None:
+    answer = best_k(replace(ONE, batch=(1, 4, 64)))
+    rows = list(answer.table.records())
+    speedup, k = picture(answer).panels
+    assert isinstance(speedup, Plot)
+    assert isinstance(k, Plot)
+    (line,), (stairs,) = speedup.curves, k.curves
+    assert list(line.points) == [(row["batch"], row["speedup"]) for row in rows]
+    a, b, c = (row["k"] for row in rows)
+    assert list(stairs.points) == [(1, a), (2, a), (2, b), (16, b), (16, c), (64, c)]
+    assert (speedup.x_label, speedup.x_scale) == (k.x_label, k.x_scale)
+    assert [rule.at for rule in speedup.rules] == [1.0]
+
+
+def test_workloads_along_alpha_have_a_line_for_each_setup() -> None:
+    two = replace(SETUP, tp=2, draft_tp=2)
+    alphas = tuple(map(Alpha, (0.5, 0.9)))
+    answer = best_k(replace(ONE, setups=(SETUP, two), acceptance=alphas))
+    speedup, k = picture(answer).panels
+    assert isinstance(speedup, Plot)
+    assert isinstance(k, Plot)
+    assert len(speedup.curves) == len(k.curves) == 2
+    assert [x for x, _ in speedup.curves[1].points] == [0.5, 0.9]
+    assert [x for x, _ in k.curves[1].points] == [0.5, 0.7, 0.7, 0.9]
+
+
+def test_workloads_along_no_axis_are_bars() -> None:
+    said = (Conditional((0.8, 0.7, 0.6)), Conditional((0.5, 0.4, 0.3)))
+    answer = best_k(replace(ONE, acceptance=said))
+    (bars,) = picture(answer).panels
+    assert isinstance(bars, Bars)
+    rows = list(answer.table.records())
+    assert [bar.name for bar in bars.bars] == [row["acceptance"] for row in rows]
+    assert [bar.pieces[0].size for bar in bars.bars] == [row["speedup"] for row in rows]
+    assert [bar.text for bar in bars.bars] == [f"k = {row['k']}" for row in rows]
+
+
+def test_workloads_along_two_axes_are_a_map() -> None:
+    (cells,) = picture(best_k(replace(ONE, batch=(1, 4), context=(1024, 4096)))).panels
+    assert isinstance(cells, Cells)
+
+
 def test_a_round_takes_its_time() -> None:
     answer = explain(replace(ONE, k=(4,)))
     value = answer.value
