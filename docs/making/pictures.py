@@ -53,7 +53,7 @@ PICTURES = {
     ),
     "simulate": Drawn(
         "simulate -t llama-3.1-8b -d eagle3 -g h100 -e vllm -a 0.7 -k gate --rate 26/s"
-        " --isl 1200 --osl 210 --duration 5min"
+        " --isl 1200 --osl 210 --duration 5min --slo ttft_p99=1s,tpot_p95=40ms"
     ),
 }
 """Name in docs/pictures/ -> the command that draws it."""

@@ -133,9 +133,27 @@ Panel = Plot | Bars | Cells
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """Panels in order: under one another or, where there is room, `columns` of them side by side
-    (small multiples). With `shared`, plots have the same horizontal axis.
+    (small multiples). With `shared`, plots whose horizontal axes say the same have one.
     """
 
     panels: tuple[Panel, ...]
     columns: int = 1
     shared: bool = False
+
+    def across(self, panel: Plot) -> tuple[Plot, ...]:
+        """The plots that are on a plot's horizontal axis, itself among them."""
+        if not self.shared:
+            return (panel,)
+        axis = (panel.x_label, panel.x_scale)
+        plots = (one for one in self.panels if isinstance(one, Plot))
+        return tuple(one for one in plots if (one.x_label, one.x_scale) == axis)
+
+    def footed(self, place: int, columns: int) -> bool:
+        """Whether the panel at a place has numbers of its own under it, of so many side by side:
+        not where a plot on the same axis stands below.
+        """
+        panel, under = self.panels[place], place + columns
+        if not self.shared or not isinstance(panel, Plot) or under >= len(self.panels):
+            return True
+        below = self.panels[under]
+        return not isinstance(below, Plot) or below not in self.across(panel)

@@ -141,7 +141,8 @@ def best_k(
         value=value,
         table=table,
         view=replace(
-            view.one(value, weighed), picture=lambda: candidates(table, basis, scored, over)
+            view.one(value, weighed),
+            picture=lambda: candidates(weighed, goal, table, basis, scored, over),
         ),
         basis=basis,
         inputs=scenario.inputs,

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from specplan.domain.answer import Basis, Table
-from specplan.domain.picture import Band, Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
+from specplan.domain.picture import Bar, Bars, Cells, Curve, Mark, Picture, Piece, Plot
+from specplan.questions.best_k_alpha import over_alpha
+from specplan.questions.best_k_lines import bars, lines
 from specplan.questions.common import times
 from specplan.questions.measured import Point, points_over
 from specplan.questions.pictures import (
@@ -16,11 +18,13 @@ from specplan.questions.pictures import (
     Row,
     grouped,
     left_out,
+    likely,
     number,
     speedup_map,
     thinned,
     values_of,
 )
+from specplan.questions.weigh import Objective, Weighed
 from specplan.units import people
 
 MOST = 9  # rounds drawn
@@ -28,11 +32,22 @@ PLACES = 4  # maps
 SAID = {"throughput": "tokens/s over plain decoding", "flops_per_token": "FLOP/token over plain"}
 
 
-def candidates(table: Table, basis: Basis, scored: str, measured: Sequence[Point] = ()) -> Picture:
-    """What the objective goes by at each k, what was `measured`, and what rounds are made of."""
+def candidates(
+    w: Weighed,
+    goal: Objective,
+    table: Table,
+    basis: Basis,
+    scored: str,
+    measured: Sequence[Point] = (),
+) -> Picture:
+    """What the objective goes by at each k, with what was `measured`, and over the acceptance, and
+    what rounds are made of.
+    """
     rows = list(table.records())
     points = tuple((number(row, "k"), number(row, scored)) for row in rows)
     band = basis.bands.get("speedup") if scored == "speedup" else None
+    label = SPEEDUP if scored == "speedup" else SAID[scored]
+    parity = PARITY if scored == "speedup" else replace(PARITY, name="plain decoding")
     marks = [
         Mark(
             "*" if row["best"] else "+",
@@ -45,22 +60,15 @@ def candidates(table: Table, basis: Basis, scored: str, measured: Sequence[Point
     ]
     choice = Plot(
         x_label=LABELS["k"],
-        y_label=SPEEDUP if scored == "speedup" else SAID[scored],
+        y_label=label,
         curves=(Curve("predicted", points, "o"), *points_over(measured, "k")),
-        bands=()
-        if band is None
-        else (
-            Band(
-                "9 of 10 within",
-                tuple((x, y * (1 + band[0]), y * (1 + band[1])) for x, y in points),
-            ),
-        ),
+        bands=() if band is None else (likely(points, band),),
         marks=tuple(marks),
-        rules=(PARITY if scored == "speedup" else replace(PARITY, name="plain decoding"),),
+        rules=(parity,),
         x_scale="linear",
         y_scale="linear",
     )
-    return Picture(panels=(choice, _rounds(rows)))
+    return Picture(panels=(choice, *over_alpha(w, goal, label, parity, band), _rounds(rows)))
 
 
 def _rounds(rows: Sequence[Row]) -> Bars:
@@ -78,8 +86,15 @@ def _rounds(rows: Sequence[Row]) -> Bars:
 
 
 def workloads(table: Table, places: Sequence[str]) -> Picture:
-    """Maps of the best k of many workloads by batch and what else varies, a map for each place."""
+    """Maps of the best k of many workloads by batch and what else varies, a map for each place;
+    where nothing else varies lines, and bars along nothing that has an axis.
+    """
     rows = list(table.records())
+    varied = [name for name in ("batch", "acceptance", "context") if _several(rows, name)]
+    telling = [name for name in dict.fromkeys(places) if _several(rows, name)]
+    if len(varied) < 2:
+        along = _axis(rows, varied)
+        return lines(rows, along, telling) if along else bars(rows, (*telling, *varied))
     y = next((n for n in ("acceptance", "context") if _several(rows, n)), "acceptance")
     told = dict.fromkeys((*places, "acceptance", "context"))
     apart = [n for n in told if n != y and _several(rows, n)]
@@ -92,6 +107,13 @@ def workloads(table: Table, places: Sequence[str]) -> Picture:
         named = [f"{n} {v}" for n, v in zip(apart, key, strict=True)]
         panels.append(_map(mine, y, (*named, *said)))
     return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
+
+
+def _axis(rows: Sequence[Row], varied: Sequence[str]) -> str | None:
+    """The numbers along which workloads differ in one thing; None where it has none."""
+    if list(varied) == ["acceptance"]:
+        return None if None in values_of(rows, "alpha") else "alpha"
+    return next(iter(varied), None)
 
 
 def _map(rows: Sequence[Row], y: str, said: Sequence[str]) -> Cells:

@@ -1,22 +1,25 @@
-"""Pictures of a capacity plan over the traffic: what tokens cost on as many replicas as it needs,
+"""Pictures of a capacity plan over the traffic: the GPUs that it needs, what tokens cost on them,
 and how long they take on the replicas of the plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from specplan.domain.picture import Bar, Bars, Curve, Panel, Picture, Piece, Plot, Rule
+from specplan.domain.picture import Bar, Bars, Curve, Mark, Panel, Picture, Piece, Plot, Rule
 from specplan.questions.capacity_row import Row, percentile_name
-from specplan.questions.capacity_size import Asked, Desk
-from specplan.questions.cost import MILLION, SECONDS_PER_HOUR
+from specplan.questions.capacity_size import MOST_REPLICAS, NEARLY, Asked, Desk, at_one_of
+from specplan.questions.pictures import thinned
 
 MOST = 6  # curves of a picture; more of them nobody tells apart
 SIGNS = "abcdef"
 LOWEST, HIGHEST = 0.1, 2.0  # of the traffic, over which costs are drawn
-POINTS = 65
+STAIRS = 64  # of a line
+POINTS = 128  # of a line of costs, about
 USUAL = 95.0  # the percentile that is drawn where none is promised
 TALL = 0.6
 
@@ -50,25 +53,44 @@ def points_of(
 
 
 def charts(rows: Sequence[Row], asked: Asked, names: Mapping[int, str]) -> Picture:
-    """A picture of costs (of GPUs, where no price is known) above those of latencies; `names` are
+    """A picture of GPUs and, where prices are known, of costs above those of latencies; `names` are
     the words for each row by its place.
     """
     shown = [row for row in rows if row.pools == "shared"][:MOST]
-    priced = all(row.usd_per_gpu_hour is not None for row in shown)
-    spent = Plot(
+    spent = [replace(_over(shown, asked, "GPUs", _gpus, names), marks=_planned(shown, asked))]
+    if all(row.usd_per_million_output_tokens is not None for row in shown):
+        spent.append(_over(shown, asked, "USD per million output tokens", _usd, {}))
+    latencies = [_latencies(shown, one, asked, names) for one in drawn(asked)]
+    told = [panel for panel in latencies if panel.curves]
+    return Picture(panels=(*spent, *told, *_causes(shown, names)), shared=True)
+
+
+def _planned(rows: Sequence[Row], asked: Asked) -> tuple[Mark, ...]:
+    """The GPUs of the plans, each number once."""
+    rate = asked.traffic.rate_per_s
+    gpus = dict.fromkeys(row.gpus for row in rows if row.gpus)
+    return tuple(Mark("*", f"{number:,} planned", rate, number) for number in gpus)
+
+
+def _over(
+    rows: Sequence[Row],
+    asked: Asked,
+    label: str,
+    curve: Callable[[Row, Asked], Iterator[tuple[float, float]]],
+    names: Mapping[int, str],
+) -> Plot:
+    """A line for each plan over the traffic, named where `names` has it."""
+    return Plot(
         x_label="requests/s",
-        y_label="USD per million output tokens" if priced else "GPUs",
+        y_label=label,
         y_scale="linear",
         tall=TALL,
         rules=(Rule("asked", "x", asked.traffic.rate_per_s),),
         curves=tuple(
-            Curve(names[row.rank or 0], tuple(_spent(row, asked, priced=priced)), sign)
-            for sign, row in zip(SIGNS, shown, strict=False)
+            Curve(names.get(row.rank or 0, ""), tuple(curve(row, asked)), sign)
+            for sign, row in zip(SIGNS, rows, strict=False)
         ),
     )
-    latencies = [_latencies(shown, one, asked, names) for one in drawn(asked)]
-    told = [panel for panel in latencies if panel.curves]
-    return Picture(panels=(spent, *told, *_causes(shown, names)), shared=True)
 
 
 def _causes(rows: Sequence[Row], names: Mapping[int, str]) -> Iterator[Panel]:
@@ -92,21 +114,49 @@ def _causes(rows: Sequence[Row], names: Mapping[int, str]) -> Iterator[Panel]:
         yield Bars(title="GPUs by cause", label="GPUs", bars=tuple(bars))
 
 
-def _spent(row: Row, asked: Asked, *, priced: bool) -> Iterator[tuple[float, float]]:
-    """What the traffic costs at other rates, on whole replicas as full as promises allow."""
-    lengths, kept = asked.traffic.lengths, (row.largest_per_s or 0.0) * (1 - asked.margin)
-    tokens = float(np.dot(lengths.osl, lengths.weight))
-    for rate in asked.traffic.rate_per_s * np.geomspace(LOWEST, HIGHEST, POINTS):
-        gpus = float(np.ceil(rate / kept - 1e-9)) * (row.gpus_per_replica or 1)
-        usd = (row.usd_per_gpu_hour or 0.0) / SECONDS_PER_HOUR * gpus / (rate * tokens) * MILLION
-        yield float(rate), usd if priced else gpus
+def stairs(row: Row, asked: Asked) -> Iterator[tuple[float, float, int]]:
+    """From which rate to which the traffic needs so many replicas, each as full as promises allow:
+    at the rate asked those of the plan. Of a long flight some stairs.
+
+    Between dispersions that the plan came by, what a replica is given is taken to be straight.
+    """
+    traffic, (spreads, kept) = asked.traffic, zip(*row.kept_by_dispersion, strict=True)
+
+    def carried(replicas: int) -> float:
+        if not replicas:
+            return 0.0
+        each = np.interp(at_one_of(traffic.dispersion, replicas), spreads, kept)
+        return replicas * float(each) * (1 + NEARLY)
+
+    lowest, highest = (share * traffic.rate_per_s for share in (LOWEST, HIGHEST))
+    every = range(1, 2 * MOST_REPLICAS)
+    first, last = (every[bisect_left(every, rate, key=carried)] for rate in (lowest, highest))
+    for replicas in thinned(range(first, last + 1), STAIRS):
+        start, end = carried(replicas - 1), carried(replicas)
+        yield max(start, lowest), min(end, highest), replicas
+
+
+def _gpus(row: Row, asked: Asked) -> Iterator[tuple[float, float]]:
+    for start, end, replicas in stairs(row, asked):
+        gpus = float(replicas * (row.gpus_per_replica or 1))
+        yield from ((start, gpus), (end, gpus))
+
+
+def _usd(row: Row, asked: Asked) -> Iterator[tuple[float, float]]:
+    """The plan's cost as its GPUs and the tokens among which they are shared change."""
+    found = list(stairs(row, asked))
+    whole = (row.usd_per_million_output_tokens or 0.0) * asked.traffic.rate_per_s
+    for start, end, replicas in found:
+        for rate in np.geomspace(start, end, max(POINTS // len(found), 2)):
+            yield float(rate), whole * replicas / (row.replicas or 1) / float(rate)
 
 
 def _latencies(
     rows: Sequence[Row], one: tuple[str, float], asked: Asked, names: Mapping[int, str]
 ) -> Plot:
     """One latency against the traffic, on the replicas of the plan; with TPOT, the traffic beyond
-    which a plan's drafts no longer pay.
+    which a plan's drafts no longer pay. Its axis is logarithmic: where the queues of one plan only
+    grow, it takes many times what the others take.
     """
     name, curves = percentile_name(one), []
     for sign, row in zip(SIGNS, rows, strict=False):
@@ -125,7 +175,6 @@ def _latencies(
     return Plot(
         x_label="requests/s",
         y_label=f"{metric.upper()} p{percentile:g} on the GPUs of the plan, s",
-        y_scale="linear",
         tall=TALL,
         curves=tuple(curves),
         rules=tuple(rules),

@@ -18,7 +18,7 @@ from specplan.questions.capacity_figures import costs, figures
 from specplan.questions.capacity_parts import closed_loop, parts_of
 from specplan.questions.capacity_pools import pooled
 from specplan.questions.capacity_row import Row
-from specplan.questions.capacity_size import Asked, Desk, Sized, sized
+from specplan.questions.capacity_size import Asked, Desk, Sized, kept_by_dispersion, sized
 from specplan.questions.capacity_time import scaled
 from specplan.questions.common import kind_of
 from specplan.questions.compare_judge import place_of
@@ -106,6 +106,7 @@ class Planner:
             **figures(server, found, asked),
             **costs(setup, found.replicas * server.gpus, full, asked, self.usd),
             parts=parts_of(desk, alone, asked, found),
+            kept_by_dispersion=kept_by_dispersion(desk, asked),
         )
         if trace is not None and len(trace.arrival_s) > 1:
             kept = found.largest_per_s * (1 - asked.margin)

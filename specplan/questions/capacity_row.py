@@ -18,8 +18,9 @@ USUAL = (("ttft", 50.0), ("ttft", 95.0), ("tpot", 50.0), ("tpot", 95.0))
 class Row:
     """A plan for the traffic in SI; without replicas where a `reason` says why there is none.
 
-    `by_rate` are latencies by requests per second of a replica. `gpus_exact` are GPUs before
-    replicas are whole. Cost is at the traffic as it is, and with every
+    `by_rate` are latencies by requests per second of a replica, `kept_by_dispersion` the most of
+    them that it is given by the dispersion of arrivals. `gpus_exact` are GPUs before replicas are
+    whole. Cost is at the traffic as it is, and with every
     replica as full as it can be; energy is every GPU at its TDP all the time, an upper bound.
     """
 
@@ -78,6 +79,7 @@ class Row:
     gpu_hours: float | None = None
     parts: Parts | None = None
     by_rate: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    kept_by_dispersion: tuple[tuple[float, float], ...] = ()
     basis: str | None = None
     cheapest: bool = False
     rank: int | None = None
@@ -93,7 +95,7 @@ class Row:
         cells: dict[str, Scalar] = {
             one.name: getattr(self, one.name)
             for one in fields(self)
-            if one.name not in {"latency_s", "parts", "by_rate"}
+            if one.name not in {"latency_s", "parts", "by_rate", "kept_by_dispersion"}
         }
         cells |= {name: self.latency_s.get(name) for name in map(percentile_name, asked)}
         cells |= {"planned": self.reason is None, "parted": self.parts is not None}

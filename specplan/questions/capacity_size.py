@@ -133,8 +133,24 @@ def sized(desk: Desk, asked: Asked, role: Role = "both") -> Sized | str:
 def kept(desk: Desk, asked: Asked, slo: Slo, replicas: float, role: Role) -> float:
     """Requests a second that one of so many replicas is given at most; above 0, if only just."""
     found = desk.largest(slo, at_one_of(asked.traffic.dispersion, replicas), role)
+    return _given(desk, asked, found, role)
+
+
+def _given(desk: Desk, asked: Asked, found: Largest, role: Role) -> float:
     rate = min(found.rate_per_s * (1 - asked.margin), STABLE * desk.saturation(role))
     return max(rate, 1e-300)
+
+
+def kept_by_dispersion(desk: Desk, asked: Asked) -> tuple[tuple[float, float], ...]:
+    """Requests a second that a replica is given at most, by the dispersion of its arrivals: at all
+    that the search for the fewest replicas came by.
+    """
+    known = {
+        dispersion: _given(desk, asked, found, "both")
+        for (slo, dispersion, role), found in desk.largests.items()
+        if isinstance(dispersion, float) and (slo, role) == (_slo_of(asked.slo, "both"), "both")
+    }
+    return tuple(sorted(known.items()))
 
 
 def _missed(alone: Steady, slo: Slo) -> str:

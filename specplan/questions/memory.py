@@ -85,7 +85,7 @@ def memory(scenario: Scenario, limits: Limits = NO_LIMITS) -> Answer:
         table=table_of(COLUMNS, records, (SERVED_BY,)),
         view=replace(
             view_of(scenario, bills, arms, asked, limits),
-            picture=lambda: drawn(scenario.setups, bills),
+            picture=lambda: drawn(scenario.setups, bills, limits),
         ),
         basis=_basis(scenario, bills, timed=bool(arms)),
         inputs=scenario.inputs,

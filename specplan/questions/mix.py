@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from specplan.physics.choose import best_index
 from specplan.physics.tokens import FloatArray
 from specplan.questions.beyond import beyond_tokens
 from specplan.questions.common import basis_of, dtype_words, one_setup, percent, times
+from specplan.questions.mix_picture import drawn
 from specplan.questions.weigh import Point, Weighed, weigh
 
 
@@ -88,7 +89,7 @@ def best_for_mix(scenario: Scenario) -> Answer:
         command="best-k",
         value=value,
         table=table_from(COLUMNS, parts),
-        view=_view(value, setup),
+        view=replace(_view(value, setup), picture=lambda: drawn(speedups, shares, weighed)),
         basis=basis_of(scenario),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *beyond_tokens(scenario)),

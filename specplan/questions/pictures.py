@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from specplan.domain.answer import Scalar
-from specplan.domain.picture import Cells, Curve, Rule, Scale
+from specplan.domain.picture import Band, Cells, Curve, Rule, Scale
 
 CURVES, PANELS, CELLS = 8, 8, 12  # of a picture, of a panel, on a side of a map; at most
 PARITY = Rule("as fast as plain decoding", "y", 1.0)
@@ -60,6 +60,12 @@ def fitting(name: str, sign: str, points: Sequence[tuple[float, float, bool]]) -
         named = name if before is None else ""
         yield Curve(named, tuple(joined), sign, style="line" if fits else "dashed")
         before = some[-1]
+
+
+def likely(points: Sequence[tuple[float, float]], band: tuple[float, float]) -> Band:
+    """How far what is predicted may be off, relatively, along a line."""
+    low, high = band
+    return Band("9 of 10 within", tuple((x, y * (1 + low), y * (1 + high)) for x, y in points))
 
 
 def number(row: Row, name: str) -> float:

@@ -22,6 +22,7 @@ from specplan.questions.replicas import (
     plain_replica,
     shape_of,
 )
+from specplan.questions.simulate_picture import drawn
 from specplan.questions.simulate_value import ASIDE, COLUMNS, records, value_of
 from specplan.questions.simulated import Simulated
 from specplan.questions.weigh import lengths
@@ -96,7 +97,10 @@ def simulate(
         command="simulate",
         value=value,
         table=table_of(COLUMNS, list(records(found)), ASIDE),
-        view=simulate_view.page(value, found, setup, scenario, traffic, options.static),
+        view=replace(
+            simulate_view.page(value, found, setup, scenario, traffic, options.static),
+            picture=lambda: drawn(value, found, slo),
+        ),
         basis=basis_of(replace(scenario, context=(shape.context,))),
         inputs=scenario.inputs,
         notes=(*scenario.notes, *traffic.notes, *_notes(value, found, traffic, options)),

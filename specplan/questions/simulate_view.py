@@ -1,24 +1,22 @@
-"""How a simulation is told: what requests wait for, then what the server does, then a picture."""
+"""How a simulation is told: what requests wait for, then what the server does."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from specplan.domain.acceptance import Alpha
 from specplan.domain.answer import Facts, Rows, View
-from specplan.domain.picture import Curve, Picture, Plot
 from specplan.domain.scenario import Scenario, Setup
 from specplan.domain.traffic import Traffic
 from specplan.questions.common import dtype_words, percent
-from specplan.questions.simulated import Held, Simulated, Strip
+from specplan.questions.simulated import Held, Simulated
 from specplan.questions.traffic_view import duration, traffic_facts
 from specplan.serving.lock_step import Static
 from specplan.serving.outcome import Estimate, Outcomes
 from specplan.units import people, significant
 
 NEVER = Alpha(0.0)  # of a server without a drafter
-POINTS = 64  # of a picture
 SHOWN = ("measure", "mean", "mean_ci95", "p50", "p90", "p95", "p99", "p99_9")
 
 
@@ -41,7 +39,6 @@ def page(
             Facts(tuple(_facts(value, found))),
             Facts(traffic_facts(traffic)),
         ),
-        picture=lambda: _strips(value.timeline),
     )
 
 
@@ -116,45 +113,3 @@ def _told(one: Estimate, show: Callable[[float], str]) -> str:
 
 def _whole(value: float) -> str:
     return f"{value:,.0f}"
-
-
-def _strips(line: Strip) -> Picture:
-    """Batch, queue, k and cache one under the other, over time."""
-    long = line.width_s * len(line.batch)
-    unit, size = next(
-        (pair for pair in (("h", 3600.0), ("min", 60.0)) if long >= 2 * pair[1]), ("s", 1.0)
-    )
-    width = line.width_s / size
-
-    def panel(label: str, values: Sequence[float | None]) -> Plot:
-        return Plot(
-            x_label=unit,
-            y_label=label,
-            curves=(Curve("", _points(values, width), fill=True),),
-            x_scale="linear",
-            y_scale="linear",
-            tall=0.4,
-        )
-
-    return Picture(
-        panels=(
-            panel("sequences that decode", line.batch),
-            panel("requests that wait", line.waiting),
-            panel("k, drafts a round", line.k),
-            panel("% of the cache in use", [100 * share for share in line.kv_share]),
-        ),
-        shared=True,
-    )
-
-
-def _points(values: Sequence[float | None], width: float) -> tuple[tuple[float, float], ...]:
-    """Averages of neighbours, where there are more than a picture shows; flat at both ends."""
-    size = max(len(values) // POINTS, 1)
-    points = []
-    for first in range(0, len(values), size):
-        some = [value for value in values[first : first + size] if value is not None]
-        if some:
-            points.append((width * (first + size / 2), sum(some) / len(some)))
-    if not points:
-        return ((0.0, 0.0), (width, 0.0))
-    return ((0.0, points[0][1]), *points, (width * len(values), points[-1][1]))

@@ -25,7 +25,8 @@ RATES = (
 class Outcome:
     """What one run leaves. `figures` has the mean and the percentiles of each law, one figure of
     each rate, the share of the time of rounds at each k (`k=3`), and of each limit the share that
-    it holds for; NaN where nothing tells.
+    it holds for; NaN where nothing tells. Of `counts`, `at_once` are tokens that reach the reader
+    with the one before.
     """
 
     figures: dict[str, tuple[float, ...]]
@@ -70,7 +71,7 @@ def outcome_of(run: Run, slo: Slo) -> Outcome:
     )
     return Outcome(
         figures=figures,
-        counts={name: int(getattr(run, name)) for name in counted},
+        counts={name: int(getattr(run, name)) for name in counted} | {"at_once": int(run.itl.zero)},
         interrupted=run.interrupted,
         seconds=run.to_s - run.from_s,
         batch_law=run.batch_law,

@@ -115,16 +115,21 @@ def test_a_plan_and_a_trace(capsys):
     assert len(found["inputs"]["trace"]["sha256"]) == 64
 
 
-def test_a_picture_of_the_time_that_goes_by(capsys):
-    said = answered(capsys, (*BASE, "-k", "3", "-f", "chart"))
-    assert said.code == 0
+def test_a_picture_of_latencies_and_of_the_time_that_goes_by(capsys):
+    said = answered(capsys, (*BASE, "-k", "3", "--slo", "ttft_p99=9s", "-f", "chart"))
+    assert said.code == 0, said.err
     lines = said.out.splitlines()
     assert max(map(len, lines)) <= 80
     labels = [
         "sequences that decode", "requests that wait", "k, drafts a round", "% of the cache in use",
     ]  # fmt: skip
     assert [line for line in lines if line in labels] == labels
-    assert [line.strip() for line in lines].count("s") == 1  # one axis for all
+    axes = [line.strip() for line in lines]
+    assert axes.count("time, s") == 1  # of all that goes by
+    assert [axis for axis in axes if axis[-3:] == ", s"] == [
+        "TTFT, s", "TPOT, s", "ITL, s", "E2E, s", "time, s",
+    ]  # fmt: skip
+    assert "\u2506 p99 promised: 9 s" in axes or "| p99 promised: 9 s" in axes
 
 
 @pytest.mark.parametrize(

@@ -395,3 +395,20 @@ def test_the_rule_without_a_queue_is_the_loop():
     one = setup("vllm", "eagle3", "qwen3-32b-fp8", "h200")
     found = closed_loop(plain_replica(one, Alpha(0.0), question.shape), question)
     assert 25 < 50 / found.rate_per_s < 36
+
+
+@pytest.mark.parametrize("dispersion", [1.0, 9.0])
+def test_a_picture_has_the_figures_of_the_table_at_the_rate_asked(dispersion):
+    """The last stair that begins below the rate is the plan's, whatever bursts do to each."""
+    found = asked(usd_per_gpu_hour=2.0, margin=0.1, dispersion=dispersion)
+    gpus, usd = found.view.picture().panels[:2]
+    for row, curve, cost in zip(found.table.records(), gpus.curves, usd.curves, strict=True):
+        before = [y for x, y in curve.points if x < 200.0]
+        after = [y for x, y in curve.points if x > 200.0]
+        assert before[-1] == row["gpus"] == after[0]
+        (x0, y0), (x1, y1) = (
+            max(point for point in cost.points if point[0] < 200.0),
+            min(point for point in cost.points if point[0] > 200.0),
+        )
+        assert x0 * y0 == pytest.approx(x1 * y1)  # the same replicas on both sides
+        assert x0 * y0 == pytest.approx(200.0 * row["usd_per_million_output_tokens"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import worlds
@@ -11,7 +12,7 @@ import worlds
 from specplan.domain.hardware import Price
 from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths, Trace, Traffic
-from specplan.questions.capacity_curves import POINTS, charts, drawn
+from specplan.questions.capacity_curves import STAIRS, charts, drawn, stairs
 from specplan.questions.capacity_figures import costs, fixed_words, k_cells, schedule_words
 from specplan.questions.capacity_parts import Parts
 from specplan.questions.capacity_pools import moved_s
@@ -149,29 +150,55 @@ def row(**changes) -> Row:
         "replicas": 3,
         "gpus": 6,
         "usd_per_gpu_hour": 3.0,
+        # 6 GPUs at 3 USD an hour for 5 requests/s of 200 tokens
+        "usd_per_million_output_tokens": 6 * 3 / (5 * 200 * 3600) * 1e6,
+        "kept_by_dispersion": ((1.0, 2.0),),
         "rank": 1,
         "by_rate": {"tpot_p95_s": ((0.5, 0.01), (1.5, 0.02)), "ttft_p99_s": ()},
     }
     return Row(**{**given, **changes})
 
 
+def test_gpus_go_up_in_stairs_where_a_replica_is_added():
+    """Each of 2 GPUs carries 2 requests/s; at the 5 asked there are the 3 of the plan."""
+    gpus = charts([row()], ASKED, {1: "no speculation"}).panels[0]
+    (curve,) = gpus.curves
+    assert (gpus.y_label, curve.name) == ("GPUs", "no speculation")
+    assert list(curve.points) == [
+        (pytest.approx(x), y)
+        for x, y in [
+            *((0.5, 2), (2, 2), (2, 4), (4, 4), (4, 6), (6, 6), (6, 8), (8, 8), (8, 10), (10, 10)),
+        ]
+    ]
+    assert [(mark.name, mark.x, mark.y) for mark in gpus.marks] == [("6 planned", 5.0, 6)]
+
+
 def test_a_picture_has_costs_on_whole_replicas_and_latencies_on_those_of_the_plan():
     # nothing is known of first tokens
-    found, tokens = charts([row()], ASKED, {1: "no speculation"}).panels
-    (curve,) = found.curves
-    assert (curve.name, len(curve.points)) == ("no speculation", POINTS)
+    _, costs_, tokens = charts([row()], ASKED, {1: "no speculation"}).panels
+    (curve,) = costs_.curves
+    assert (costs_.y_label, curve.name) == ("USD per million output tokens", "")
     assert curve.points[0][0] == pytest.approx(0.5)
     # one replica of 2 GPUs at 3 USD an hour for 0.5 requests/s of 200 tokens
     assert curve.points[0][1] == pytest.approx(6 / (0.5 * 200 * 3600) * 1e6)
+    jumps = [(x0, y1 / y0) for (x0, y0), (x1, y1) in pairwise(curve.points) if x0 == x1]
+    assert jumps == [(pytest.approx(2.0 * n), pytest.approx((n + 1) / n)) for n in (1, 2, 3, 4)]
     assert tokens.curves[0].points == ((1.5, 0.01), (4.5, 0.02))
     assert [rule.at for rule in tokens.rules if rule.axis == "x"] == [ASKED.traffic.rate_per_s]
-    assert tokens.y_label == "TPOT p95 on the GPUs of the plan, s"
+    assert (tokens.y_label, tokens.y_scale) == ("TPOT p95 on the GPUs of the plan, s", "log")
 
 
-def test_without_a_price_it_counts_gpus():
-    found = charts([row(usd_per_gpu_hour=None)], ASKED, {1: "no speculation"}).panels[0]
-    assert found.y_label == "GPUs"
-    assert found.curves[0].points[-1] == (pytest.approx(10.0), 10.0)
+def test_without_a_price_it_counts_gpus_alone():
+    known = row(usd_per_gpu_hour=None, usd_per_million_output_tokens=None)
+    panels = charts([known], ASKED, {1: "no speculation"}).panels
+    assert [panel.y_label for panel in panels] == ["GPUs", "TPOT p95 on the GPUs of the plan, s"]
+
+
+def test_of_a_long_flight_some_stairs_are_drawn_each_where_it_is():
+    some = list(stairs(row(kept_by_dispersion=((1.0, 0.001),)), ASKED))
+    assert len(some) == STAIRS
+    assert (some[0][2], some[-1][2]) == (500, 10_000)
+    assert all(end == pytest.approx(0.001 * n) for _, end, n in some)
 
 
 def test_a_picture_has_the_gpus_by_cause_and_those_taken_off_apart():
@@ -189,7 +216,7 @@ def test_a_picture_has_the_gpus_by_cause_and_those_taken_off_apart():
 @pytest.mark.parametrize(("star", "at"), [(None, []), (0.0, []), (0.8, [2.4])])
 def test_a_picture_has_the_load_up_to_which_drafts_pay(star, at):
     # three replicas
-    found = charts([row(lambda_star_per_s=star)], ASKED, {1: "k=3"}).panels[1]
+    found = charts([row(lambda_star_per_s=star)], ASKED, {1: "k=3"}).panels[2]
     said = [rule.at for rule in found.rules if rule.name == "k=3: pays below"]
     assert said == pytest.approx(at)
 

@@ -9,7 +9,7 @@ import pytest
 from engine_worlds import CHIP, ENGINE, RELEASE
 
 from specplan.catalogue.store import Catalogue
-from specplan.domain.acceptance import Alpha
+from specplan.domain.acceptance import Alpha, Conditional
 from specplan.domain.answer import Answer
 from specplan.domain.card import Dtype
 from specplan.domain.drafters import ModelDrafter
@@ -90,12 +90,105 @@ def test_a_line_is_dashed_from_the_last_that_fits() -> None:
 
 def test_best_k_marks_the_best() -> None:
     answer = best_k(ONE)
-    plot, bars = picture(answer).panels
+    plot, _, bars = picture(answer).panels
     assert isinstance(plot, Plot)
     assert isinstance(bars, Bars)
     (best,) = (mark for mark in plot.marks if mark.name == "best k")
     (row,) = (row for row in answer.table.records() if row["best"])
     assert (best.x, best.y) == (row["k"], row["speedup"])
+
+
+def over_alpha(answer: Answer) -> Plot:
+    (plot,) = (panel for panel in picture(answer).panels if panel.title == "over acceptance")
+    assert isinstance(plot, Plot)
+    return plot
+
+
+def test_best_k_over_alpha_is_the_best_k_at_every_alpha() -> None:
+    choice = best_k(ONE).value.choice  # type: ignore[attr-defined]
+    plot = over_alpha(best_k(ONE))
+    top, own = (dict(curve.points) for curve in plot.curves)
+    for alpha in (0.0, 0.25, 0.5, 0.8, 0.95, 1.0):
+        there = best_k(replace(ONE, acceptance=(Alpha(alpha),)))
+        assert top[alpha] == pytest.approx(there.value.choice.speedup)  # type: ignore[attr-defined]
+        (same,) = (row for row in there.table.records() if row["k"] == choice.k)
+        assert own[alpha] == pytest.approx(same["speedup"])
+    (mark,) = plot.marks
+    assert (mark.name, mark.x) == (f"as asked, k = {choice.k}", 0.8)
+    assert mark.y == pytest.approx(choice.speedup)
+    (even,) = (rule for rule in plot.rules if rule.axis == "x")
+    assert even.name.startswith(f"k = {choice.k} loses below alpha 0.")
+    assert even.at == pytest.approx(choice.break_even_alpha)
+
+
+def test_where_no_k_pays_the_first_that_would_is_drawn() -> None:
+    scene = replace(ONE, acceptance=(Alpha(0.05),))
+    choice = best_k(scene).value.choice  # type: ignore[attr-defined]
+    plot = over_alpha(best_k(scene))
+    assert choice.k == 0
+    top, own = plot.curves
+    (even,) = (rule for rule in plot.rules if rule.axis == "x")
+    assert all(y == 1.0 for x, y in top.points if x < even.at - 0.01)
+    assert all(y > 1.0 for x, y in top.points if x > even.at + 0.01)
+    assert even.name.startswith(f"{own.name} loses below alpha ")
+
+
+@pytest.mark.parametrize("objective", ["throughput", "cost"])
+def test_best_k_over_alpha_is_told_as_the_objective_goes_by(objective: str) -> None:
+    answer = best_k(ONE, objective=objective)
+    plot, column = over_alpha(answer), {"throughput": "throughput", "cost": "flops_per_token"}
+    (row,) = (row for row in answer.table.records() if row["best"])
+    assert plot.marks[0].y == pytest.approx(row[column[objective]])
+    better = max if objective == "throughput" else min
+    top, own = (dict(curve.points) for curve in plot.curves)
+    assert all(better(y, own[x]) == y for x, y in top.items())
+
+
+def test_an_acceptance_without_an_alpha_has_no_panel_over_it() -> None:
+    scene = replace(ONE, acceptance=(Conditional((0.8, 0.7, 0.6)),))
+    assert len(picture(best_k(scene)).panels) == 2
+
+
+def test_workloads_along_one_axis_are_lines_and_stairs() -> None:
+    answer = best_k(replace(ONE, batch=(1, 4, 64)))
+    rows = list(answer.table.records())
+    speedup, k = picture(answer).panels
+    assert isinstance(speedup, Plot)
+    assert isinstance(k, Plot)
+    (line,), (stairs,) = speedup.curves, k.curves
+    assert list(line.points) == [(row["batch"], row["speedup"]) for row in rows]
+    a, b, c = (row["k"] for row in rows)
+    assert list(stairs.points) == [(1, a), (2, a), (2, b), (16, b), (16, c), (64, c)]
+    assert (speedup.x_label, speedup.x_scale) == (k.x_label, k.x_scale)
+    assert [rule.at for rule in speedup.rules] == [1.0]
+
+
+def test_workloads_along_alpha_have_a_line_for_each_setup() -> None:
+    two = replace(SETUP, tp=2, draft_tp=2)
+    alphas = tuple(map(Alpha, (0.5, 0.9)))
+    answer = best_k(replace(ONE, setups=(SETUP, two), acceptance=alphas))
+    speedup, k = picture(answer).panels
+    assert isinstance(speedup, Plot)
+    assert isinstance(k, Plot)
+    assert len(speedup.curves) == len(k.curves) == 2
+    assert [x for x, _ in speedup.curves[1].points] == [0.5, 0.9]
+    assert [x for x, _ in k.curves[1].points] == [0.5, 0.7, 0.7, 0.9]
+
+
+def test_workloads_along_no_axis_are_bars() -> None:
+    said = (Conditional((0.8, 0.7, 0.6)), Conditional((0.5, 0.4, 0.3)))
+    answer = best_k(replace(ONE, acceptance=said))
+    (bars,) = picture(answer).panels
+    assert isinstance(bars, Bars)
+    rows = list(answer.table.records())
+    assert [bar.name for bar in bars.bars] == [row["acceptance"] for row in rows]
+    assert [bar.pieces[0].size for bar in bars.bars] == [row["speedup"] for row in rows]
+    assert [bar.text for bar in bars.bars] == [f"k = {row['k']}" for row in rows]
+
+
+def test_workloads_along_two_axes_are_a_map() -> None:
+    (cells,) = picture(best_k(replace(ONE, batch=(1, 4), context=(1024, 4096)))).panels
+    assert isinstance(cells, Cells)
 
 
 def test_a_round_takes_its_time() -> None:

@@ -9,6 +9,7 @@ import pytest
 import specplan
 from specplan.domain.accounting import Limits
 from specplan.domain.answer import Answer, Facts, Lines
+from specplan.domain.picture import Bars
 from specplan.domain.scenario import Scenario
 from specplan.errors import UsageError
 from specplan.questions.best_k import best_k
@@ -293,3 +294,47 @@ def test_captions_are_a_page_wide():
     caption = memory(long).view.caption
     assert max(map(len, caption)) <= 80
     assert len(caption) == 3
+
+
+def bars(answer: Answer) -> tuple[dict[str, float], dict[str, float]]:
+    """Bytes by piece, without and with the drafter."""
+    assert answer.view.picture is not None
+    (panel,) = answer.view.picture().panels
+    assert isinstance(panel, Bars)
+    plain, drafted = ({piece.name: piece.size for piece in bar.pieces} for bar in panel.bars)
+    return plain, drafted
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llamacpp", "trtllm"])
+def test_a_picture_takes_the_pool_apart(engine):
+    """No more sequences go into what is left of it, and all pieces together are what is usable."""
+    answer = memory(asked(engine, k=(3,)))
+    (bill,) = answer.value.bills
+    plain, drafted = bars(answer)
+    for pieces, fits, pool in (
+        (plain, bill.largest_batch_plain, bill.pool.pool_bytes_plain),
+        (drafted, bill.largest_batch, bill.pool.pool_bytes),
+    ):
+        caches = pieces["target KV"] + pieces.get("drafter KV", 0.0)
+        assert caches + pieces["rest of the pool"] == pytest.approx(pool)
+        assert pieces["rest of the pool"] < 1.05 * caches / fits
+        assert sum(pieces.values()) == pytest.approx(bill.usable_bytes)
+    assert drafted["target KV"] == bill.largest_batch * bill.target_kv_bytes_per_sequence
+    assert drafted["drafter KV"] == bill.largest_batch * bill.draft_kv_bytes_per_sequence
+    assert plain["target KV"] == bill.largest_batch_plain * 8192 * bill.pool.token_bytes
+    assert "recurrent states" not in drafted
+
+
+def test_states_of_the_pool_have_a_piece_of_their_own():
+    answer = memory(asked("sglang", **QWEN, k=(3,)))
+    plain, drafted = bars(answer)
+    assert drafted["recurrent states"] == answer.value.bills[0].pool.states_bytes
+    assert plain["recurrent states"] > drafted["recurrent states"]
+
+
+def test_the_picture_is_of_the_limits_asked():
+    few, usual = (
+        bars(memory(asked("vllm"), limits)) for limits in (Limits(memory_fraction=0.5), Limits())
+    )
+    assert few[0]["target KV"] < 0.6 * usual[0]["target KV"]
+    assert few[0]["rest of the pool"] < 2**30

@@ -120,3 +120,29 @@ def test_what_a_mix_does_not_answer_is_refused(asked):
     scene = replace(worlds.scenario(worlds.PAIR), parts=(worlds.part(*EASY),))
     with pytest.raises(UsageError, match="a mix has one k for latency"):
         best_k(scene, **asked)
+
+
+def test_a_picture_has_the_mix_and_each_workload_with_its_best_k():
+    answer = mixed((3, 1, 1000, 0.9), (1, 1, 1000, 0.3))
+    (plot,) = answer.view.picture().panels
+    assert [curve.name for curve in plot.curves] == [
+        "the mix",
+        "75.0 %: batch 1, context 1,000, acceptance 0.9",
+        "25.0 %: batch 1, context 1,000, acceptance 0.3",
+    ]
+    value = answer.value
+    assert dict(plot.curves[0].points)[value.k] == pytest.approx(value.speedup)
+    for curve, part in zip(plot.curves[1:], value.parts, strict=True):
+        assert dict(curve.points)[value.k] == pytest.approx(part.speedup)
+    assert [(mark.sign, mark.x, mark.y) for mark in plot.marks] == [
+        ("*", value.k, pytest.approx(value.speedup)),
+        *(("+", part.own_k, pytest.approx(part.own_speedup)) for part in value.parts),
+    ]
+
+
+def test_of_many_workloads_the_largest_shares_are_drawn():
+    (plot,) = mixed(*((n, 1, 1000, 0.05 * n) for n in range(1, 11))).view.picture().panels
+    assert plot.title == "7 of 10 workloads"
+    assert [curve.name.rpartition(" ")[2] for curve in plot.curves] == [
+        "mix", "0.5", "0.45", "0.4", "0.35", "0.3", "0.25", "0.2",
+    ]  # fmt: skip

@@ -122,6 +122,14 @@ def shown(*plots: Plot) -> list[str]:
     return drawn(replace(ANSWER, view=replace(ANSWER.view, picture=lambda: picture)))
 
 
+def test_plots_share_an_axis_only_where_it_says_the_same():
+    """0.1 s of one quantity are not drawn on the 80 s of another."""
+    times = [linear(Curve("c", ((0.0, 1.0), (end, 2.0)))) for end in (80.0, 40.0)]
+    other = replace(linear(Curve("c", ((0.0, 1.0), (0.1, 2.0)))), x_label="TTFT, s")
+    feet = [line.split() for line in shown(*times, other) if line[:12].strip() == "0"]
+    assert feet == [["0", "20", "40", "60", "80"], ["0", "50", "ms", "100", "ms"]]
+
+
 def test_a_linear_axis_begins_at_0_and_has_even_steps():
     lines = shown(linear(Curve("c", ((0.0, 10.0), (50.0, 40.0)))))
     numbers = [line.split("|")[0].strip() for line in lines if "|" in line]

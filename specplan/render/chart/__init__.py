@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from specplan.domain.answer import Answer
-from specplan.domain.picture import Bars, Panel, Picture, Plot
+from specplan.domain.picture import Bars, Picture, Plot
 from specplan.errors import Where
 from specplan.render.chart import bars, cells, plot
-from specplan.render.chart.axis import Axis
 from specplan.render.chart.ink import Line, beside, fitted, painted, plain
 from specplan.render.chart.signs import Signs
 from specplan.render.chart.spoken import spoken
@@ -50,27 +49,26 @@ def _panels(picture: Picture, width: int, look: Look) -> Iterator[Line]:
     most = max(1, min(picture.columns, (width + GAP) // (SIDE_BY_SIDE + GAP)))
     each = (width - GAP * (most - 1)) // most
     signs = Signs(picture, unicode=look.unicode)
-    across = plot.shared_axis(picture, each) if picture.shared else None
-    last = len(picture.panels) - most  # those before it share the axis of the lowest
     for start in range(0, len(picture.panels), most):
-        some = enumerate(picture.panels[start : start + most], start)
+        places = range(start, min(start + most, len(picture.panels)))
         yield []
         blocks = [
-            _panel(panel, each, look, signs, across, foot=across is None or number >= last)
-            for number, panel in some
+            _panel(picture, place, each, look, signs, foot=picture.footed(place, most))
+            for place in places
         ]
         yield from beside(blocks, each, GAP)
 
 
 def _panel(
-    panel: Panel, width: int, look: Look, signs: Signs, across: Axis | None, *, foot: bool
+    picture: Picture, place: int, width: int, look: Look, signs: Signs, *, foot: bool
 ) -> Sequence[Line]:
     """A panel under its title, with what its signs mean."""
+    panel = picture.panels[place]
     lines: list[Line] = []
     if panel.title:
         lines += map(plain, _wrapped(panel.title, width))
     if isinstance(panel, Plot):
-        drawn, legend = plot.drawn(panel, width, signs, across, look, foot=foot)
+        drawn, legend = plot.drawn(panel, width, signs, picture.across(panel), look, foot=foot)
     elif isinstance(panel, Bars):
         drawn, legend = bars.drawn(panel, width, signs, look)
     else:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from specplan.domain.picture import Band, Curve, Picture, Plot
+from specplan.domain.picture import Band, Curve, Plot
 from specplan.render.amounts import heading, named, told
 from specplan.render.chart.axis import Axis
 from specplan.render.chart.ink import Legend, Line, Piece, fitted, plain, under
@@ -35,21 +35,15 @@ class Cell:
 Sheet = list[list[Cell]]  # rows from the bottom
 
 
-def shared_axis(picture: Picture, width: int) -> Axis | None:
-    """The horizontal axis of all plots."""
-    plots = [panel for panel in picture.panels if isinstance(panel, Plot)]
-    values = [x for one in plots for x in _across(one)]
-    return Axis.over(values, _room(width), plots[0].x_scale) if plots else None
-
-
 def drawn(
-    panel: Plot, width: int, signs: Signs, across: Axis | None, look: Look, *, foot: bool = True
+    panel: Plot, width: int, signs: Signs, alike: Sequence[Plot], look: Look, *, foot: bool = True
 ) -> tuple[list[Line], Legend]:
-    """The lines of a plot, and what its signs mean; without `foot` the axis is that of the plot
-    below.
+    """The lines of a plot, and what its signs mean; `alike` are the plots on its horizontal axis,
+    itself among them, and without `foot` that is the one of the plot below.
     """
     size = _room(width)
-    level = across or Axis.over(list(_across(panel)), size, panel.x_scale)
+    values = [x for one in alike for x in _across(one)]
+    level = Axis.over(values, size, panel.x_scale)
     height = max(round(HEIGHT * panel.tall), 4)
     up = Axis.over(list(_upright(panel)), height, panel.y_scale)
     sheet: Sheet = [[Cell() for _ in range(size)] for _ in range(height)]

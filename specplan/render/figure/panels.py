@@ -133,15 +133,12 @@ class Panels:
             return cells.Drawing(panel, letters, self._panel, self._known(panel), name)
         if isinstance(panel, Bars):
             return bars.Drawing(panel, letters, self._strokes, self._panel, name)
-        shared = self._picture.shared
+        across = plot.across_of(self._picture.across(panel), self._panel)
         plots = [one for one in self._picture.panels if isinstance(one, Plot)]
-        level = [one for one in plots if one.x_scale == panel.x_scale]
-        across = plot.across_of(level if shared else [panel], self._panel)
         kind = (panel.y_label, panel.y_scale)
         same = [one for one in plots if (one.y_label, one.y_scale) == kind]
         up = plot.up_of(same if self._columns > 1 else [panel])
-        below = self._picture.panels[place + self._columns :: self._columns]
-        foot = not shared or not any(isinstance(one, Plot) for one in below)
+        foot = self._picture.footed(place, self._columns)
         return plot.Drawing(panel, letters, self._strokes, across, up, foot, name)
 
     def _aligned(self) -> list[Room]:

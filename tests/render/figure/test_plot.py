@@ -161,6 +161,14 @@ def test_panels_on_one_axis_stand_in_line(figure):
     assert drawn.texts.count("k, draft tokens a round") == 1
 
 
+def test_panels_that_say_something_else_have_axes_of_their_own(figure):
+    other = replace(linear(Curve("", ((0.0, 1.0), (0.1, 2.0)))), x_label="TTFT, s")
+    drawn = figure(linear(Curve("", ((0.0, 1.0), (100.0, 2.0)))), other, shared=True)
+    above, below = drawn.points("panel-0-curve-0"), drawn.points("panel-1-curve-0")
+    assert above[1][0] == pytest.approx(below[1][0])
+    assert drawn.texts.count("k, draft tokens a round") == drawn.texts.count("TTFT") == 1
+
+
 def test_a_curve_without_a_name_looks_like_that_of_its_sign(figure):
     upper = linear(Curve("gated", RISING, "a"), Curve("k=3", RISING[:4], "b"))
     lower = linear(Curve("", RISING, "b"))
