@@ -24,10 +24,12 @@ def lines(raw: bytes, name: str) -> Iterator[tuple[str, Where]]:
         before = raw[: error.start].decode("utf-8-sig").split("\n")
         where, hint = Where(name, len(before), len(before[-1]) + 1), "save it as UTF-8"
         raise InputError("not UTF-8 text", where=where, hint=hint) from error
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+    found = text.replace("\r\n", "\n").split("\n")
+    if len(found) > MAX_ROWS:  # said before any of them is read, which would take seconds
+        where = Where(name, MAX_ROWS + 1, 1)
+        raise InputError("too many lines", where=where, expected=f"at most {MAX_ROWS:,}")
+    for number, line in enumerate(found, start=1):
         where = Where(name, number, 1)
-        if number > MAX_ROWS:
-            raise InputError("too many lines", where=where, expected=f"at most {MAX_ROWS:,}")
         if len(line) > MAX_LINE_CHARS:
             what = f"a line of {len(line):,} characters"
             raise InputError(what, where=where, expected=f"at most {MAX_LINE_CHARS:,}")

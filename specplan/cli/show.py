@@ -81,17 +81,19 @@ def format_name(out: Out, auto: str = "") -> str:
     from specplan.render import SUFFIXES
 
     path = _path(out)
+    suffix = path.suffix.lower() if path else ""
     if out.format != "auto":
+        _refuse_other(out.format, suffix)
         return out.format
     if path:
-        if path.suffix not in SUFFIXES:
+        if suffix not in SUFFIXES:
             raise UsageError(
                 f"the suffix '{visible(path.suffix, 20)}' names no format",
                 where=Where("--output"),
                 expected=f"one of {' '.join(SUFFIXES)}",
                 hint="or say -f",
             )
-        return SUFFIXES[path.suffix]
+        return SUFFIXES[suffix]
     return auto or (
         "table" if sys.stdout.isatty() or coloured(out.color, terminal=False) else "plain"
     )
@@ -125,8 +127,21 @@ def coloured(wish: str, *, terminal: bool) -> bool:
     return terminal and os.environ.get("TERM") != "dumb"
 
 
+def _refuse_other(name: str, suffix: str) -> None:
+    """Refuses a figure under the name of another format, and another format under a figure's."""
+    from specplan.render import FIGURES, SUFFIXES
+
+    said = SUFFIXES.get(suffix, name)
+    if said != name and {said, name} & FIGURES:
+        what = f"{name} is written, but {suffix} says {said}"
+        raise UsageError(what, where=Where("--output"), hint="leave out -f, or change the suffix")
+
+
 def _path(out: Out) -> Path | None:
     """The file to write; None for standard output."""
+    if out.output and out.output.endswith(("/", os.sep)):
+        shown = visible(out.output, 200)
+        raise UsageError(f"{shown} is a folder", where=Where("--output"), expected="a file in it")
     if out.output == "":
         raise UsageError("'' is no file", where=Where("--output"), hint="- is standard output")
     return None if out.output in {None, "-"} else Path(str(out.output))

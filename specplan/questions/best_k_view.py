@@ -10,7 +10,7 @@ from specplan.questions.common import acceptance_words, alpha_words, dtype_words
 from specplan.questions.cost import cost_words
 from specplan.questions.memory_view import drafter_words, misfit_words, sequences_words
 from specplan.questions.yields import yield_words
-from specplan.units import people
+from specplan.units import people, significant
 
 if TYPE_CHECKING:
     from specplan.physics.choose import Crossing
@@ -62,13 +62,18 @@ def _verdict(choice: Choice) -> str:
     return f"k = {choice.k}: {times(choice.speedup)}{aim}"
 
 
+def _rate(per_s: float) -> str:
+    """Tokens a second of one sequence, which may be less than one."""
+    return f"{per_s:,.0f}" if per_s >= 10 else significant(per_s)
+
+
 def _facts(value: BestK) -> list[tuple[str, str]]:
     choice = value.choice
     facts = [
         ("TPOT", f"{people(choice.tpot_s, 's')}   (plain {people(choice.plain_tpot_s, 's')})"),
         (
             "throughput",
-            f"{choice.tokens_per_s:,.0f} tok/s: {choice.tokens_per_s_per_sequence:,.0f} per "
+            f"{choice.tokens_per_s:,.0f} tok/s: {_rate(choice.tokens_per_s_per_sequence)} per "
             f"sequence, {choice.tokens_per_s_per_gpu:,.0f} per GPU",
         ),
         ("tokens/round", f"{choice.tokens_per_round:.2f}"),

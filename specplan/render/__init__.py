@@ -37,6 +37,7 @@ SUFFIXES = {
     ".csv": "csv",
     ".md": "markdown",
     ".html": "html",
+    ".htm": "html",
     ".txt": "plain",
     ".xml": "junit",
     ".sarif": "sarif",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,6 +54,16 @@ class Pairs:
     """Labels and what they stand for."""
 
     pairs: tuple[tuple[str, str], ...]
+
+    def together(self) -> Iterator[tuple[str, list[str]]]:
+        """Each label with its values: those without a label go on with the one before."""
+        found: list[tuple[str, list[str]]] = []
+        for label, value in self.pairs:
+            if found and not label:
+                found[-1][1].append(value)
+            else:
+                found.append((label, [value]))
+        yield from found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,31 +14,37 @@ from specplan.render.layout import elements
 from specplan.render.look import Look
 
 _SPECIAL = re.compile(r"([\\`|<>\[\]*_~#&$])")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")  # GitHub would tell that person
 _BULLET = re.compile(r"^(\d*)([-+=.)])")
 
 
-def write(answer: Answer, out: TextIO, look: Look) -> None:
+def write(answer: Answer, out: TextIO, _: Look) -> None:
     """Write the page to `out`; parts follow, each to be unfolded."""
-    for number, paragraph in enumerate(_paragraphs(answer)):
-        if number:
-            out.write("\n")
-        out.writelines(f"{line}\n" for line in paragraph)
+    _page(answer, out, "###")
     for part in answer.parts:
         out.write(f"\n<details><summary>{escape(shown(part.title))}</summary>\n\n")
         out.write(f"{_sentence(part.about)}\n\n")
-        write(part.answer, out, look)
+        _page(part.answer, out, "####")
         out.write("\n</details>\n")
+
+
+def _page(answer: Answer, out: TextIO, heading: str) -> None:
+    """Paragraphs with an empty line between them, under a heading of a level."""
+    for number, paragraph in enumerate(_paragraphs(answer, heading)):
+        if number:
+            out.write("\n")
+        out.writelines(f"{line}\n" for line in paragraph)
 
 
 def escaped(text: str) -> str:
     """`text`, made visible, with every character that means something to Markdown escaped."""
-    return _SPECIAL.sub(r"\\\1", shown(text))
+    return _MENTION.sub("@&#8203;", _SPECIAL.sub(r"\\\1", shown(text)))
 
 
-def _paragraphs(answer: Answer) -> Iterator[Iterator[str]]:
+def _paragraphs(answer: Answer, heading: str) -> Iterator[Iterator[str]]:
     view, says = answer.view, escaped(answer.basis.says)
     if view.title:
-        yield iter([f"### {escaped(view.title)}"])
+        yield iter([f"{heading} {escaped(view.title)}"])
     under = ([f"*{says}*"] if says else []) + [_sentence(text) for text in view.caption]
     if under:
         yield _broken(under)
@@ -52,8 +58,9 @@ def _drawn(element: Element) -> Iterator[str]:
     match element:
         case Grid():
             return _grid(element)
-        case Pairs(pairs):
-            return (f"- {escaped(label)}: {escaped(value)}" for label, value in pairs)
+        case Pairs():
+            told = ((label, "; ".join(values)) for label, values in element.together())
+            return (f"- {escaped(label)}: {escaped(value)}" for label, value in told)
         case Prose(lines, drawn=True):
             return iter(("~~~", *lines, "~~~"))
         case Prose(lines):

@@ -11,5 +11,7 @@ from specplan.render.drawable import drawable
 def pictured(answer: Answer, where: Where | None = None) -> Picture:
     """The picture, made now, as far as axes show it; UsageError where the answer has none."""
     if answer.view.picture is None:
-        raise UsageError(f"{answer.command} has no picture", where=where, hint="use -f table")
+        why = "" if answer.ok else f" of this: {answer.view.title}"
+        what = f"{answer.command} has no picture{why}"
+        raise UsageError(what, where=where, hint="use -f table")
     return drawable(answer.view.picture())

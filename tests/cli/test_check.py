@@ -898,7 +898,30 @@ def test_the_action_checks_summarises_and_keeps_the_exit_code(tmp_path):
     assert text.count("### specplan check") == 2
     assert "plans/bad.yaml:7:23: SP001 min\\_speedup 3" in text
     assert text.count("\n### It pays: ") == 2  # a plan may pay and not keep what it promised
-    assert done.stdout.count("::warning::the report of a plan") == 2
+    for plan in ("plans/bad.yaml", "nowhere.yaml"):
+        assert f"::warning::the report of {plan} says no, or could not be made" in done.stdout
+    assert done.stdout.count("::warning::") == 2
+
+
+def test_the_action_leaves_out_a_report_that_a_summary_has_no_room_for(tmp_path):
+    """GitHub shows nothing of a summary beyond 1 MiB."""
+    script = read_file(ROOT / "action.yml").data["runs"]["steps"][-1]["run"]
+    python = tmp_path / "specplan" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\nhead -c 600000 /dev/zero | tr "\\\\0" x\n')
+    python.chmod(0o755)
+    summary = tmp_path / "summary.md"
+    own = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        env=environment(tmp_path, ARGS="a.yaml", REPORT="a.yaml", **own),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "::warning::the report of a.yaml is too long for a step summary" in done.stdout
+    assert summary.stat().st_size < 2**20
 
 
 def test_the_hook_checks_all_plans_whichever_file_changed():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typed import ROOT, answered, one_line
 
-from specplan.render import csv_
+from specplan.render import SUFFIXES, csv_
 
 PLAN = ("init", "plan.yaml", "-t", "llama-3-8b", "-d", "free", "-g", "h100", "-a", "0.8")
 
@@ -123,3 +123,28 @@ def test_counters_are_inputs_and_what_they_mean_is_said(capsys):
     given = {name: inputs[name]["value"] for name in ("accepted", "drafted", "k_in_use")}
     assert given == {"accepted": 1735, "drafted": 2648, "k_in_use": 4}
     assert "is alpha 0.838, not 0.655" in answer.err
+
+
+def test_suffixes_in_capitals_and_htm_name_formats(capsys, tmp_path):
+    for name in ("SWEEP.CSV", "sweep.Csv"):
+        assert answered(capsys, ["sweep", "-q", "-o", str(tmp_path / name)]).code == 0
+        assert (tmp_path / name).read_text().startswith("target,")
+    assert SUFFIXES[".htm"] == SUFFIXES[".html"] == "html"
+
+
+@pytest.mark.parametrize(
+    ("name", "format_name"), [("x.svg", "png"), ("x.csv", "svg"), ("x.png", "table")]
+)
+def test_a_figure_is_not_written_under_another_format_s_name(capsys, tmp_path, name, format_name):
+    path = tmp_path / name
+    said = answered(capsys, ["sweep", "-q", "-f", format_name, "-o", str(path)])
+    assert said.code == 2
+    assert one_line(said).startswith(f"--output: {format_name} is written, but .{name[2:]} says ")
+    assert not path.exists()
+
+
+def test_a_folder_is_no_file(capsys, tmp_path):
+    said = answered(capsys, ["sweep", "-q", "-f", "csv", "-o", f"{tmp_path}/new/"])
+    assert said.code == 2
+    assert one_line(said) == f"--output: {tmp_path}/new/ is a folder; expected a file in it"
+    assert list(tmp_path.iterdir()) == []

@@ -56,6 +56,7 @@ def test_markdown_keeps_its_cells_and_lines(draw, everything, name):
     text = draw(everything(name), "markdown", Look(unicode=True))
     plain = draw(everything("name"), "markdown")
     bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", text)  # what is escaped means nothing
+    bare = bare.replace("@&#8203;", "@")  # nor does a mention that is broken in two
     assert bare.count("|") == plain.count("|")
     assert text.count("\n") == plain.count("\n")
     assert not set(bare) & set("<>[]`&$~")

@@ -318,3 +318,9 @@ def test_sentences_start_no_list_and_no_code_in_markdown(draw):
     assert draw(shown, "markdown") == (
         "\\- a\\\n\\+ b\\\n4\\. c\\\n12\\) d\\\ne\\\n\\= f\\\n\\# g\\\n1e9 is h\\\n\\-1.5 i\n"
     )
+
+
+def test_markdown_goes_on_where_a_fact_has_no_label_and_calls_nobody(draw):
+    facts = Facts((("memory", "2.3 GiB, after @octocat"), ("", "226 -> 174"), ("mail", "a@b.org")))
+    text = draw(best_k(sections=(facts,)), "markdown")
+    assert "- memory: 2.3 GiB, after @&#8203;octocat; 226 -\\> 174\n- mail: a@b.org\n" in text

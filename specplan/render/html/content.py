@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -91,22 +91,8 @@ def _elements(answer: Answer) -> Iterator[Values]:
 
 def _others(element: Pairs | Prose) -> Values:
     if isinstance(element, Pairs):
-        return {"kind": "pairs", "pairs": list(_together(element.pairs))}
+        return {"kind": "pairs", "pairs": list(element.together())}
     return {"kind": "prose", "lines": element.lines, "drawn": element.drawn}
-
-
-def _together(pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
-    """Each label with its values: those without a label go on with the one before."""
-    before: tuple[str, list[str]] | None = None
-    for label, value in pairs:
-        if before is not None and not label:
-            before[1].append(value)
-            continue
-        if before is not None:
-            yield before
-        before = (label, [value])
-    if before is not None:
-        yield before
 
 
 def _cells(row: Row, grid: Grid) -> Iterator[Mapping[str, str]]:
