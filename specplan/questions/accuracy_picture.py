@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from specplan.domain.picture import Band, Bar, Bars, Curve, Panel, Picture, Piece, Plot
 from specplan.questions.common import percent
-from specplan.questions.ledger import ALL, KINDS, Accuracy, GroupErrors, usable
+from specplan.questions.ledger import ALL, EVERY, KINDS, Accuracy, GroupErrors, usable
 from specplan.questions.pictures import left_out, thinned
 from specplan.questions.predict import Predicted
 
 POINTS = 300  # of a panel: more of them nobody tells apart
 GROUPS = 16
+SAID = (ALL, EVERY)  # what a name need not say
 NEAR = 0.1  # of a prediction, shown as a band
 WHAT = {
     "gemm": "a product",
@@ -62,12 +63,15 @@ def _is_whole(one: GroupErrors) -> bool:
     """Whether a group leaves out no row, accelerator or type."""
     group = one.group
     known = one.held_out.median is not None
-    return one.rows == "every" and group.gpu == group.dtype == ALL and known
+    return one.rows == EVERY and group.gpu == group.dtype == ALL and known
 
 
 def _errors(groups: Sequence[GroupErrors]) -> Bars:
-    """The median error of each group, and how far 9 of 10 rows are off."""
-    shown = thinned(groups, GROUPS)
+    """The median error of each group, those of most rows where there are many, and how far 9 of 10
+    of its rows are off.
+    """
+    most = sorted(groups, key=lambda one: one.held_out.n, reverse=True)[:GROUPS]
+    shown = [one for one in groups if one in most]
     return Bars(
         title=", ".join(("errors by group", *left_out("groups", shown, groups))),
         label="absolute error, 1",
@@ -77,7 +81,10 @@ def _errors(groups: Sequence[GroupErrors]) -> Bars:
 
 def _bar(one: GroupErrors) -> Bar:
     group, errors = one.group, one.held_out
-    words = [WHAT[group.kind], *(w for w in (group.engine, group.dtype, group.cases) if w != ALL)]
+    words = [
+        WHAT[group.kind],
+        *(w for w in (group.engine, group.dtype, group.cases) if w not in SAID),
+    ]
     words += [group.drafter] if group.drafter != ALL else []
     median = errors.median or 0.0
     pieces = [Piece("median", median, percent(median, 0))]

@@ -102,21 +102,22 @@ def _strips(line: Strip) -> Iterator[Plot]:
         yield Plot(
             x_label=f"time, {unit}",
             y_label=label,
-            curves=(Curve("", _points(values, line.width_s / size), fill=True),),
+            curves=(Curve("", strip_points(values, line.width_s / size), fill=True),),
             x_scale="linear",
             y_scale="linear",
             tall=LOW,
         )
 
 
-def _points(values: Sequence[float | None], width: float) -> tuple[tuple[float, float], ...]:
+def strip_points(values: Sequence[float | None], width: float) -> tuple[tuple[float, float], ...]:
     """Averages of neighbours, where there are more than a picture shows; flat at both ends."""
     size = max(len(values) // POINTS, 1)
     points = []
     for first in range(0, len(values), size):
         some = [value for value in values[first : first + size] if value is not None]
         if some:
-            points.append((width * (first + size / 2), sum(some) / len(some)))
+            middle = (first + min(first + size, len(values))) / 2  # the last group may be short
+            points.append((width * middle, sum(some) / len(some)))
     if not points:
         return ((0.0, 0.0), (width, 0.0))
     return ((0.0, points[0][1]), *points, (width * len(values), points[-1][1]))

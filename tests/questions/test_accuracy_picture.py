@@ -53,3 +53,14 @@ def test_bars_are_the_errors_of_groups(rounds):
             sizes[0] == m and (p is None if total is None else p == pytest.approx(total))
             for m, p in errors
         )
+
+
+def test_of_many_groups_those_of_most_rows_are_drawn():
+    """They were picked by their place, which left out the largest."""
+    every = accuracy()
+    bars = next(p for p in every.view.picture().panels if isinstance(p, Bars))
+    drawn = {bar.name: int(bar.text.split()[0]) for bar in bars.bars}
+    assert len(drawn) == len(bars.bars) == 16
+    assert max(drawn.values()) == drawn["TPOT, vllm, experts"] > 500
+    assert min(drawn.values()) >= 10
+    assert "16 of 23 groups" in bars.title

@@ -13,7 +13,7 @@ from specplan.domain.picture import Plot
 from specplan.domain.slo import Limit, Slo
 from specplan.domain.traffic import Lengths
 from specplan.questions.simulate import Options, simulate
-from specplan.questions.simulate_picture import cumulative
+from specplan.questions.simulate_picture import cumulative, strip_points
 from specplan.questions.simulated import Histogram
 from specplan.serving.incoming import steady
 
@@ -101,3 +101,12 @@ def test_shares_add_up_at_the_edges_of_bins() -> None:
     assert list(cumulative(Histogram(0.5, 2.0, (1, 0, 3)), 4)) == [
         (0.5, 50.0), (1.0, 62.5), (2.0, 62.5), (4.0, 100.0),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bins", [1, 63, 64, 65, 130, 514])
+def test_a_strip_goes_forward_and_ends_where_time_does(bins: int) -> None:
+    """The last of 65 groups was short and stood beyond the end."""
+    points = strip_points([float(n) for n in range(bins)], 0.5)
+    at = [x for x, _ in points]
+    assert at == sorted(at)
+    assert (at[0], at[-1]) == (0.0, 0.5 * bins)
