@@ -133,12 +133,14 @@ Panel = Plot | Bars | Cells
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """Panels in order: under one another or, where there is room, `columns` of them side by side
-    (small multiples). With `shared`, plots whose horizontal axes say the same have one.
+    (small multiples). With `shared`, plots whose horizontal axes say the same have one. `note` is
+    said once, above all: which of them are not drawn.
     """
 
     panels: tuple[Panel, ...]
     columns: int = 1
     shared: bool = False
+    note: str = ""
 
     def across(self, panel: Plot) -> tuple[Plot, ...]:
         """The plots that are on a plot's horizontal axis, itself among them."""

@@ -131,6 +131,7 @@ def _data(answer: Answer) -> Values:
 def _picture(picture: Picture) -> Values:
     return {
         "columns": picture.columns,
+        "note": shown(picture.note),
         "panels": [
             {"kind": type(panel).__name__.lower(), **_object(panel)} for panel in picture.panels
         ],

@@ -11,7 +11,8 @@ function show(place, picture, name) {
     const title = panel.title ? [html("p", { class: "panel-title" }, ...whole(panel.title))] : [];
     return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said));
   });
-  place.replaceChildren(html("div", { class: `panels beside-${beside}` }, ...drawn));
+  const note = picture.note ? [html("p", { class: "key" }, ...whole(picture.note))] : [];
+  place.replaceChildren(...note, html("div", { class: `panels beside-${beside}` }, ...drawn));
 }
 
 // Tables have their own width.

@@ -19,7 +19,11 @@ Rows = Sequence[Sequence[str]]
 
 
 def tables(picture: Picture) -> Iterator[Values]:
-    """A table for each panel and, where a plot has them, one for its marks and rules."""
+    """What is not drawn, a table for each panel and, where a plot has them, one for its marks
+    and rules.
+    """
+    if picture.note:
+        yield {"kind": "prose", "lines": [shown(picture.note)], "drawn": False}
     for panel in drawable(picture).panels:
         match panel:
             case Plot():
