@@ -28,7 +28,7 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     kept = having[:MOST]
     bars = tuple(
         Bar(
-            f"{one.draft} for {one.target} on {one.tp}x {one.hardware}, k={one.k}",
+            _named(one, [e for e, _ in kept]),
             (Piece(UNITS[sort], figure, significant(figure)),),
             ", ".join(_beside(one, figure, sort)),
         )
@@ -36,9 +36,16 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     )
     rules = (Rule("plain decoding", "x", 1.0),) if sort == "speedup" else ()
     banded = any(word for one, figure in kept for word in _likely(one, figure, sort))
-    title = ", ".join(("candidates", *left_out("candidates", kept, having)))
+    title = next(left_out("candidates", kept, having), "candidates")
     title += "; at a bar, where 9 of 10 of its like lie" if banded else ""
     return Picture(panels=(Bars(title=title, label=UNITS[sort], bars=bars, rules=rules),))
+
+
+def _named(one: Entry, others: Sequence[Entry]) -> str:
+    """Drafter and k, with the target and the GPUs where candidates differ in them."""
+    target = f" for {one.target}" if len({e.target for e in others}) > 1 else ""
+    place = f" on {one.tp}x {one.hardware}" if len({(e.tp, e.hardware) for e in others}) > 1 else ""
+    return f"{one.draft}{target}{place}, k={one.k}"
 
 
 def _beside(one: Entry, figure: float, sort: str) -> Iterator[str]:
