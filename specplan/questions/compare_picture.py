@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specplan.domain.picture import Bar, Bars, Picture, Piece, Rule
+from specplan.questions.common import times
 from specplan.questions.compare_entry import Entry, figure_of
 from specplan.questions.pictures import SPEEDUP, left_out
 from specplan.units import significant
@@ -29,7 +30,7 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     bars = tuple(
         Bar(
             _named(one, [e for e, _ in kept]),
-            (Piece(UNITS[sort], figure, significant(figure)),),
+            (Piece(UNITS[sort], figure, _text(figure, sort)),),
             ", ".join(_beside(one, figure, sort)),
         )
         for one, figure in kept
@@ -46,6 +47,10 @@ def _named(one: Entry, others: Sequence[Entry]) -> str:
     target = f" for {one.target}" if len({e.target for e in others}) > 1 else ""
     place = f" on {one.tp}x {one.hardware}" if len({(e.tp, e.hardware) for e in others}) > 1 else ""
     return f"{one.draft}{target}{place}, k={one.k}"
+
+
+def _text(figure: float, sort: str) -> str:
+    return times(figure) if sort == "speedup" else significant(figure)
 
 
 def _beside(one: Entry, figure: float, sort: str) -> Iterator[str]:

@@ -2,6 +2,12 @@
 const KINDS = { plot, bars, cells };
 const NARROW = 520;
 
+// The plots that are on a plot's horizontal axis, itself among them.
+function alike(picture, panel) {
+  if (!picture.shared) return [panel];
+  return picture.panels.filter((one) => one.kind === "plot" && one.x_label === panel.x_label && one.x_scale === panel.x_scale);
+}
+
 function show(place, picture, name) {
   const room = Math.max(place.clientWidth || 680, 260);
   const beside = picture.columns > 1 && room >= 2 * NARROW * 0.75 ? Math.min(picture.columns, Math.floor(room / (NARROW * 0.75))) : 1;
@@ -9,7 +15,7 @@ function show(place, picture, name) {
   const drawn = picture.panels.map((panel) => {
     const said = panel.title ? `${name}: ${panel.title}` : name;
     const title = panel.title ? [html("p", { class: "panel-title" }, ...whole(panel.title))] : [];
-    return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said));
+    return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said, alike(picture, panel)));
   });
   const note = picture.note ? [html("p", { class: "key" }, ...whole(picture.note))] : [];
   place.replaceChildren(...note, html("div", { class: `panels beside-${beside}` }, ...drawn));
