@@ -150,6 +150,16 @@ class Picture:
         plots = (one for one in self.panels if isinstance(one, Plot))
         return tuple(one for one in plots if (one.x_label, one.x_scale) == axis)
 
+    def upright(self, panel: Plot) -> tuple[Plot, ...]:
+        """The plots on a plot's vertical axis, itself among them: of small multiples those of the
+        same quantity.
+        """
+        if self.columns == 1:
+            return (panel,)
+        axis = (panel.y_label, panel.y_scale)
+        plots = (one for one in self.panels if isinstance(one, Plot))
+        return tuple(one for one in plots if (one.y_label, one.y_scale) == axis)
+
     def footed(self, place: int, columns: int) -> bool:
         """Whether the panel at a place has numbers of its own under it, of so many side by side:
         not where a plot on the same axis stands below.

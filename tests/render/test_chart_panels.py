@@ -99,6 +99,25 @@ def test_nothing_stands_between_whole_numbers_of_what_is_counted(batches):
     assert "." not in lines[place - 1]
 
 
+def test_small_multiples_stand_on_one_vertical_axis():
+    low, high = (
+        Plot(
+            title=f"alpha {top}",
+            x_label="batch",
+            y_label="speedup",
+            y_scale="linear",
+            curves=(Curve("c", ((1.0, 0.5), (2.0, top))),),
+        )
+        for top in (1.0, 4.0)
+    )
+    apart, beside = (
+        [re.sub(r"[^0-9. ]", "", line[:9]).strip() for line in drawn(low, high, columns=n)]
+        for n in (1, 2)
+    )
+    assert apart.count("2") == 1
+    assert beside.count("2") == 2
+
+
 def _below(lines, start):
     """The line under that which begins so."""
     return next(lower for line, lower in pairwise(lines) if line.startswith(start)).strip()

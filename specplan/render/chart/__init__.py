@@ -68,7 +68,7 @@ def _panel(
     if panel.title:
         lines += map(plain, _wrapped(panel.title, width))
     if isinstance(panel, Plot):
-        drawn, legend = plot.drawn(panel, width, signs, picture.across(panel), look, foot=foot)
+        drawn, legend = plot.drawn(panel, width, signs, picture, look, foot=foot)
     elif isinstance(panel, Bars):
         drawn, legend = bars.drawn(panel, width, signs, look)
     else:

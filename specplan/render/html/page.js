@@ -2,10 +2,11 @@
 const KINDS = { plot, bars, cells };
 const NARROW = 520;
 
-// The plots that are on a plot's horizontal axis, itself among them.
+// The plots on a plot's horizontal and on its vertical axis, itself among them: as Picture has it.
 function alike(picture, panel) {
-  if (!picture.shared) return [panel];
-  return picture.panels.filter((one) => one.kind === "plot" && one.x_label === panel.x_label && one.x_scale === panel.x_scale);
+  const on = (axis) => picture.panels.filter((one) => one.kind === "plot"
+    && one[`${axis}_label`] === panel[`${axis}_label`] && one[`${axis}_scale`] === panel[`${axis}_scale`]);
+  return [picture.shared ? on("x") : [panel], picture.columns > 1 ? on("y") : [panel]];
 }
 
 function show(place, picture, name) {

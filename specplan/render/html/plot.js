@@ -20,7 +20,7 @@ function held(panel) {
 function plot(panel, width, name, alike) {
   const height = Math.round(Math.min(320, Math.max(190, width * 0.5)) * Math.max(panel.tall, 0.55));
   const box = { left: 58, right: width - 14, top: 24, bottom: height - 42 };
-  const xs = alike.flatMap((one) => held(one)[0]), ys = held(panel)[1];
+  const [xs, ys] = [0, 1].map((axis) => alike[axis].flatMap((one) => held(one)[axis]));
   const level = united(panel.x_label, xs), upright = united(panel.y_label, ys);
   const across = axis(xs, panel.x_scale, box.left, box.right, level);
   const names = above(panel.rules.filter((rule) => rule.axis === "x"), across, 0, width);
