@@ -133,12 +133,14 @@ Panel = Plot | Bars | Cells
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """Panels in order: under one another or, where there is room, `columns` of them side by side
-    (small multiples). With `shared`, plots whose horizontal axes say the same have one.
+    (small multiples). With `shared`, plots whose horizontal axes say the same have one. `note` is
+    said once, above all: which of them are not drawn.
     """
 
     panels: tuple[Panel, ...]
     columns: int = 1
     shared: bool = False
+    note: str = ""
 
     def across(self, panel: Plot) -> tuple[Plot, ...]:
         """The plots that are on a plot's horizontal axis, itself among them."""
@@ -147,6 +149,16 @@ class Picture:
         axis = (panel.x_label, panel.x_scale)
         plots = (one for one in self.panels if isinstance(one, Plot))
         return tuple(one for one in plots if (one.x_label, one.x_scale) == axis)
+
+    def upright(self, panel: Plot) -> tuple[Plot, ...]:
+        """The plots on a plot's vertical axis, itself among them: of small multiples those of the
+        same quantity.
+        """
+        if self.columns == 1:
+            return (panel,)
+        axis = (panel.y_label, panel.y_scale)
+        plots = (one for one in self.panels if isinstance(one, Plot))
+        return tuple(one for one in plots if (one.y_label, one.y_scale) == axis)
 
     def footed(self, place: int, columns: int) -> bool:
         """Whether the panel at a place has numbers of its own under it, of so many side by side:

@@ -18,6 +18,7 @@ from specplan.questions.pictures import (
     SIGNS,
     SPEEDUP,
     Row,
+    by_axis,
     fitting,
     grouped,
     left_out,
@@ -33,7 +34,7 @@ LOW = 0.5  # of the panel of k
 def lines(rows: Sequence[Row], x: str, apart: Sequence[str]) -> Picture:
     """Speedup at the best k, above that k, along `x`; a line for each value of those `apart`."""
     groups = grouped(rows, apart)
-    kept = thinned(list(groups), CURVES)
+    kept, note = by_axis(list(groups), apart, "lines", CURVES)
     told = [
         (" ".join(map(str, key)) or "at the best k", sign, _along(groups[key], x))
         for sign, key in zip(SIGNS, kept, strict=False)
@@ -45,7 +46,7 @@ def lines(rows: Sequence[Row], x: str, apart: Sequence[str]) -> Picture:
             name, sign, [(at, number(row, "speedup"), bool(row["fits"])) for at, row in some]
         )
     ]
-    words = [*left_out("lines", kept, list(groups))]
+    words = [note] if note else []
     if any(curve.style == "dashed" for curve in speedups):
         words.append(BEYOND)
     scale: Scale = "linear"

@@ -16,12 +16,12 @@ from specplan.questions.pictures import (
     PARITY,
     SPEEDUP,
     Row,
+    by_axis,
     grouped,
     left_out,
     likely,
     number,
     speedup_map,
-    thinned,
     values_of,
 )
 from specplan.questions.weigh import Objective, Weighed
@@ -99,14 +99,13 @@ def workloads(table: Table, places: Sequence[str]) -> Picture:
     told = dict.fromkeys((*places, "acceptance", "context"))
     apart = [n for n in told if n != y and _several(rows, n)]
     groups = grouped(rows, apart)
-    kept = thinned(list(groups), PLACES)
-    said = [*left_out("maps", kept, list(groups))]
+    kept, note = by_axis(list(groups), apart, "maps", PLACES)
     panels = []
     for key in kept:
         mine = groups[key]
         named = [f"{n} {v}" for n, v in zip(apart, key, strict=True)]
-        panels.append(_map(mine, y, (*named, *said)))
-    return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
+        panels.append(_map(mine, y, named))
+    return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2, note=note)
 
 
 def _axis(rows: Sequence[Row], varied: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from specplan.domain.picture import Bar, Bars, Curve, Mark, Panel, Picture, Piece, Plot, Rule
+from specplan.questions.capacity_parts import Parts
 from specplan.questions.capacity_row import Row, percentile_name
 from specplan.questions.capacity_size import MOST_REPLICAS, NEARLY, Asked, Desk, at_one_of
 from specplan.questions.pictures import thinned
@@ -94,24 +95,32 @@ def _over(
 
 
 def _causes(rows: Sequence[Row], names: Mapping[int, str]) -> Iterator[Panel]:
-    """Where the GPUs of each plan go; what takes some off is a bar of its own, for none is below
-    zero.
+    """Where the GPUs of each plan go. What takes some off is the end of a second bar, after what
+    remains of the first: the GPUs of the plan.
     """
-    bars = []
+    bars: list[Bar] = []
     for row in rows:
-        if row.parts is None:
-            continue
-        pairs = [(name, gpus) for name, gpus in row.parts.pairs() if gpus]
-        name = names[row.rank or 0]
-        for word, sign in (("", 1.0), (", less", -1.0)):
-            some = [(part, sign * gpus) for part, gpus in pairs if sign * gpus > 0]
-            if some:
-                pieces = tuple(Piece(part, gpus, f"{gpus:.3g}") for part, gpus in some)
-                sum_of = sum(gpus for _, gpus in some)
-                text = f"{sum_of:.3g}" if sign > 0 else f"-{sum_of:.3g}"
-                bars.append(Bar(f"{name}{word}", pieces, text))
+        if row.parts is not None:
+            bars += _bars(names[row.rank or 0], row.parts)
     if bars:
         yield Bars(title="GPUs by cause", label="GPUs", bars=tuple(bars))
+
+
+def _bars(name: str, parts: Parts) -> Iterator[Bar]:
+    """What is needed and, where a cause saves some, what remains of it."""
+    needed = [(cause, gpus) for cause, gpus in parts.pairs() if gpus > 0]
+    saved = [(f"saved by {cause}", -gpus) for cause, gpus in parts.pairs() if gpus < 0]
+    total = f"{parts.total:.3g}"
+    whole = f"{total} GPU" if total == "1" else f"{total} GPUs"
+    before = f"{sum(gpus for _, gpus in needed):.3g} before savings"
+    yield Bar(name, _pieces(needed), before if saved else whole)
+    if saved:
+        remains = ("what remains", parts.total)
+        yield Bar(f"{name}, savings taken off", _pieces([remains, *saved]), whole)
+
+
+def _pieces(causes: Sequence[tuple[str, float]]) -> tuple[Piece, ...]:
+    return tuple(Piece(cause, gpus, f"{gpus:.3g}") for cause, gpus in causes)
 
 
 def stairs(row: Row, asked: Asked) -> Iterator[tuple[float, float, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specplan.domain.picture import Bar, Bars, Picture, Piece, Rule
+from specplan.questions.common import times
 from specplan.questions.compare_entry import Entry, figure_of
 from specplan.questions.pictures import SPEEDUP, left_out
 from specplan.units import significant
@@ -28,17 +29,28 @@ def drawn(entries: Sequence[Entry], sort: str) -> Picture:
     kept = having[:MOST]
     bars = tuple(
         Bar(
-            f"{one.draft} for {one.target} on {one.tp}x {one.hardware}, k={one.k}",
-            (Piece(UNITS[sort], figure, significant(figure)),),
+            _named(one, [e for e, _ in kept]),
+            (Piece(UNITS[sort], figure, _text(figure, sort)),),
             ", ".join(_beside(one, figure, sort)),
         )
         for one, figure in kept
     )
     rules = (Rule("plain decoding", "x", 1.0),) if sort == "speedup" else ()
     banded = any(word for one, figure in kept for word in _likely(one, figure, sort))
-    title = ", ".join(("candidates", *left_out("candidates", kept, having)))
+    title = next(left_out("candidates", kept, having), "candidates")
     title += "; at a bar, where 9 of 10 of its like lie" if banded else ""
     return Picture(panels=(Bars(title=title, label=UNITS[sort], bars=bars, rules=rules),))
+
+
+def _named(one: Entry, others: Sequence[Entry]) -> str:
+    """Drafter and k, with the target and the GPUs where candidates differ in them."""
+    target = f" for {one.target}" if len({e.target for e in others}) > 1 else ""
+    place = f" on {one.tp}x {one.hardware}" if len({(e.tp, e.hardware) for e in others}) > 1 else ""
+    return f"{one.draft}{target}{place}, k={one.k}"
+
+
+def _text(figure: float, sort: str) -> str:
+    return times(figure) if sort == "speedup" else significant(figure)
 
 
 def _beside(one: Entry, figure: float, sort: str) -> Iterator[str]:

@@ -10,7 +10,8 @@ from specplan.domain.picture import Piece as Part
 from specplan.domain.scenario import Setup
 from specplan.physics.counted import Arm, counted_bill
 from specplan.questions.bills import MemoryBill, arms_of_engine
-from specplan.questions.pictures import SIGNS, left_out, scale_of, thinned
+from specplan.questions.grids import SETUP_COLUMNS, setup_cells
+from specplan.questions.pictures import SIGNS, Key, by_axis, scale_of
 from specplan.units import people
 
 MOST = 6  # setups drawn
@@ -24,15 +25,23 @@ def drawn(setups: Sequence[Setup], bills: Sequence[MemoryBill], limits: Limits) 
     every = list(
         zip(setups, [bills[i * each : (i + 1) * each] for i in range(len(setups))], strict=True)
     )
-    kept = thinned(every, MOST)
-    said = [*left_out("setups", kept, every)]
-    panels: list[Bars | Plot] = [_bars(setup, some[0], limits, said) for setup, some in kept]
+    keyed = dict(zip(_keys(setups), every, strict=True))
+    chosen, note = by_axis(list(keyed), [column.name for column in SETUP_COLUMNS], "setups", MOST)
+    kept = [keyed[key] for key in chosen]
+    panels: list[Bars | Plot] = [_bars(setup, some[0], limits) for setup, some in kept]
     if each > 1:
-        panels.append(_sequences(kept, said))
-    return Picture(panels=tuple(panels))
+        panels.append(_sequences(kept))
+    return Picture(panels=tuple(panels), note=note)
 
 
-def _bars(setup: Setup, bill: MemoryBill, limits: Limits, said: Sequence[str]) -> Bars:
+def _keys(setups: Sequence[Setup]) -> list[Key]:
+    """What tells setups apart; their numbers where nothing in a table does."""
+    cells = [setup_cells(setup, 1) for setup in setups]
+    keys = [tuple(one[column.name][0] for column in SETUP_COLUMNS) for one in cells]
+    return keys if len(set(keys)) == len(keys) else [(n,) for n in range(len(keys))]
+
+
+def _bars(setup: Setup, bill: MemoryBill, limits: Limits) -> Bars:
     rules = [Rule(f"usable {people(bill.usable_bytes, 'B')}", "x", bill.usable_bytes)]
     rules.append(Rule(f"GPU {people(bill.memory_bytes, 'B')}", "x", bill.memory_bytes))
     arms = (
@@ -41,7 +50,7 @@ def _bars(setup: Setup, bill: MemoryBill, limits: Limits, said: Sequence[str]) -
     )
     context = people(bill.context, "tokens")
     return Bars(
-        title=", ".join((setup.label, f"context {context}", *said)),
+        title=f"{setup.label}, context {context}",
         label="memory of one GPU, bytes",
         bars=tuple(
             Bar(
@@ -95,7 +104,7 @@ def _piece(name: str, size: float) -> Iterator[Part]:
         yield Part(name, size, people(size, "B"))
 
 
-def _sequences(kept: Sequence[tuple[Setup, Sequence[MemoryBill]]], said: Sequence[str]) -> Plot:
+def _sequences(kept: Sequence[tuple[Setup, Sequence[MemoryBill]]]) -> Plot:
     """Sequences that fit over the context, without and with the drafter."""
     curves = []
     for number, (setup, bills) in enumerate(kept):
@@ -109,7 +118,7 @@ def _sequences(kept: Sequence[tuple[Setup, Sequence[MemoryBill]]], said: Sequenc
             curves.append(Curve(f"{name}{'with' if drafted else 'without'} drafter", points, sign))
     contexts = [x for curve in curves for x, _ in curve.points]
     return Plot(
-        title=", ".join(("sequences that fit", *said)),
+        title="sequences that fit",
         x_label="context, tokens",
         y_label="sequences that fit",
         curves=tuple(curves),

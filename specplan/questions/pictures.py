@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from typing import TypeVar
 
 from specplan.domain.answer import Scalar
@@ -21,8 +22,11 @@ LABELS = {
     "k": "k, draft tokens per round",
 }
 
+PLURALS = {"draft": "drafters", "hardware": "GPUs", "tp": "tp"}  # of axes; others take an s
+
 T = TypeVar("T")
 Row = Mapping[str, Scalar]
+Key = tuple[Scalar, ...]
 
 
 def thinned(values: Sequence[T], most: int) -> tuple[T, ...]:
@@ -39,6 +43,60 @@ def left_out(what: str, shown: Sequence[object], every: Sequence[object]) -> Ite
     """That some are not drawn, in words; nothing where all are."""
     if len(shown) < len(every):
         yield f"{len(shown)} of {len(every):,} {what}"
+
+
+def by_axis(
+    keys: Sequence[Key], names: Sequence[str], what: str, most: int
+) -> tuple[tuple[Key, ...], str]:
+    """At most so many of the keys, which have a value for each of `names`, and in words what is
+    left out. Every axis is thinned by itself, its ends kept, and one with two values runs fastest:
+    side by side in two columns, neighbours differ in that alone. Where keys are no grid of their
+    axes they are thinned as they come.
+    """
+    axes = [tuple(dict.fromkeys(key[place] for key in keys)) for place in _own_axes(keys)]
+    own = {tuple(key[place] for place in _own_axes(keys)): key for key in keys}
+    if len(own) < len(keys) or len(own) < math.prod(map(len, axes)):
+        flat = thinned(keys, most)
+        return flat, "".join(left_out(what, flat, keys))
+    kept = [thinned(axis, count) for axis, count in zip(axes, _counts(axes, most), strict=True)]
+    order = sorted(range(len(kept)), key=lambda place: len(kept[place]) == 2)
+    some = [dict(zip(order, key, strict=True)) for key in product(*(kept[n] for n in order))]
+    found = tuple(own[tuple(key[n] for n in range(len(kept)))] for key in some)
+    told = [
+        words
+        for place, mine, axis in zip(_own_axes(keys), kept, axes, strict=True)
+        for words in left_out(PLURALS.get(names[place], f"{names[place]}s"), mine, axis)
+    ]
+    head = [what] if len(axes) == 1 else left_out(what, found, keys)
+    return found, ": ".join((*head, ", ".join(told))) if told else ""
+
+
+def _own_axes(keys: Sequence[Key]) -> list[int]:
+    """Places of a key that vary by themselves: not a dtype that follows from the drafter."""
+    own: list[int] = []
+    for place in range(len(keys[0])):
+        values = {key[place] for key in keys}
+        follows = any(
+            len({(key[other], key[place]) for key in keys}) == len({key[other] for key in keys})
+            for other in own
+        )
+        if len(values) > 1 and not follows:
+            own.append(place)
+    return own
+
+
+def _counts(axes: Sequence[Sequence[object]], most: int) -> list[int]:
+    """How many values of each axis are drawn: as alike as there is room for the product."""
+    counts = [1 for _ in axes]
+    while True:
+        room = [
+            n
+            for n, count in enumerate(counts)
+            if count < len(axes[n]) and math.prod(counts) // count * (count + 1) <= most
+        ]
+        if not room:
+            return counts
+        counts[min(room, key=lambda n: counts[n])] += 1
 
 
 def scale_of(values: Sequence[float]) -> Scale:

@@ -21,6 +21,7 @@ from specplan.questions.pictures import (
     SIGNS,
     SPEEDUP,
     Row,
+    by_axis,
     fitting,
     grouped,
     left_out,
@@ -53,15 +54,18 @@ def drawn(table: Table, measured: Sequence[Point] = ()) -> Picture:
         apart.remove("acceptance")
     apart = [name for name in apart if len(values_of(rows, name)) > 1]
     groups = grouped(rows, apart)
-    mapped = _mapped(rows, telling)
-    kept = thinned(list(groups), PANELS - len(mapped))
-    said = [*left_out("panels", kept, list(groups))]
+    mapped, left = _mapped(rows, telling)
+    kept, note = by_axis(list(groups), apart, "panels", PANELS - len(mapped))
     placed = _placed(groups, kept, measured)
     panels: list[Panel] = [
-        _plot(groups[key], apart, key, (x, over), said, points_over(placed[key], x)) for key in kept
+        _plot(groups[key], apart, key, (x, over), points_over(placed[key], x)) for key in kept
     ]
     panels += mapped
-    return Picture(panels=tuple(panels), columns=1 if len(panels) == 1 else 2)
+    return Picture(
+        panels=tuple(panels),
+        columns=1 if len(panels) == 1 else 2,
+        note="; ".join(filter(None, (note, left))),
+    )
 
 
 def _axes(rows: Sequence[Row]) -> tuple[str, str]:
@@ -89,7 +93,6 @@ def _plot(
     names: Sequence[str],
     key: tuple[Scalar, ...],
     axes: tuple[str, str],
-    said: Sequence[str],
     measured: Sequence[Curve],
 ) -> Plot:
     x, over = axes
@@ -103,7 +106,7 @@ def _plot(
         for curve in fitting(_named(over, one[0]), sign, sorted(map(_pointed(x), lines[one])))
     ]
     head = [_said(name, value) for name, value in zip(names, key, strict=True)]
-    head += [*left_out("lines", kept, list(lines)), *said]
+    head += [*left_out("lines", kept, list(lines))]
     if any(curve.style == "dashed" for curve in curves):
         head.append(BEYOND)
     values = [at for curve in curves for at, _ in curve.points]
@@ -157,20 +160,19 @@ def _named(over: str, value: Scalar) -> str:
     return f"k = {value}" if over == "k" else f"{over} {value:,}"
 
 
-def _mapped(rows: Sequence[Row], telling: Sequence[str]) -> list[Cells]:
-    """The best speedup by batch and acceptance, for as many places and contexts as have room."""
+def _mapped(rows: Sequence[Row], telling: Sequence[str]) -> tuple[list[Cells], str]:
+    """The best speedup by batch and acceptance, for as many places and contexts as have room, and
+    what has none.
+    """
     if min(len(values_of(rows, "batch")), len(values_of(rows, "acceptance"))) < FEW:
-        return []
+        return [], ""
     names = [*telling, *(["context"] if len(values_of(rows, "context")) > 1 else [])]
     groups = grouped(rows, names)
-    kept = thinned(list(groups), MAPS)
-    said = [*left_out("maps", kept, list(groups))]
-    return [_map(groups[key], names, key, said) for key in kept]
+    kept, left = by_axis(list(groups), names, "maps", MAPS)
+    return [_map(groups[key], names, key) for key in kept], left
 
 
-def _map(
-    rows: Sequence[Row], names: Sequence[str], key: tuple[Scalar, ...], said: Sequence[str]
-) -> Cells:
+def _map(rows: Sequence[Row], names: Sequence[str], key: tuple[Scalar, ...]) -> Cells:
     best: dict[tuple[Scalar, Scalar], Row] = {}
     for row in rows:
         at = row["batch"], row["acceptance"]
@@ -179,9 +181,9 @@ def _map(
     named = [_said(name, value) for name, value in zip(names, key, strict=True)]
     every = values_of(list(best.values()), "k")
     if len(every) > 1:
-        return speedup_map(best, "acceptance", _cell_with_k, ("best of the k asked", *named), said)
+        return speedup_map(best, "acceptance", _cell_with_k, ("best of the k asked", *named))
     head = f"k = {every[0]}" if len(values_of(rows, "k")) == 1 else f"k = {every[0]} is best in all"
-    return speedup_map(best, "acceptance", _cell, (head, *named), said)
+    return speedup_map(best, "acceptance", _cell, (head, *named))
 
 
 def _cell(row: Row) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
-from specplan.domain.forms import prefixed
+from specplan.domain.forms import number_text, prefixed
 from specplan.units import people
 
 UNITS = {"s": "s", "bytes": "B"}  # of labels, whose values people read with a unit of their size
+RATIO = "speedup"  # of labels whose values people read as "1.69x"
 SHARE = "1"  # of labels of shares, read in percent
-WHOLE = {"sequences", "tokens", "draft tokens", "draft tokens per round", "GPUs"}  # never a part
+WHOLE = {  # units and labels of what is counted: never a part of one
+    *("sequences", "sequences that fit", "tokens"),
+    *("draft tokens", "draft tokens per round", "best k", "GPUs"),
+}
 WRITTEN_OUT = 1e5  # whole numbers below it: a context of 2,048 is no 2.05 k
 
 
@@ -57,16 +61,25 @@ def counted_in(most: float, label: str) -> float:
     return math.pow(1024.0, math.floor(math.log(most, 1024)))
 
 
+def is_speedup(label: str) -> bool:
+    """Whether values are told as times of plain decoding."""
+    return label == RATIO or label.startswith(f"{RATIO} over")
+
+
 def said(value: float, label: str) -> str:
-    """A value with the unit of its label."""
-    unit = unit_of(label)
-    return amount(value, label) if has_units(label) else f"{prefixed(value)} {unit}".rstrip()
+    """A value with the unit of its label, as answers print it."""
+    if is_speedup(label):
+        return number_text(value, "times")
+    number = amount(value, label)
+    return number if has_units(label) else f"{number} {unit_of(label)}".rstrip()
 
 
 def told(value: float, label: str) -> str:
-    """A value with the quantity and the unit that its label names: "batch 32 sequences"."""
+    """A value with what its label names: "batch 32 sequences"; a speedup alone, "1.69x"."""
+    if is_speedup(label):
+        return said(value, label)
     quantity, comma, _ = label.rpartition(", ")
-    return f"{quantity} {said(value, label)}" if comma else f"{prefixed(value)} {label}"
+    return f"{quantity} {said(value, label)}" if comma else f"{amount(value, label)} {label}"
 
 
 def named(name: str, value: float, label: str) -> str:

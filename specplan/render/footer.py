@@ -19,7 +19,7 @@ def footer(answer: Answer) -> Iterator[str]:
         for line in said:
             yield shown(f"{word}: {line}")
     cards = [
-        f"{name} {used.value} ({used.sha256[:DIGITS]})"
+        f"{name.replace('_', ' ')} {used.value} ({used.sha256[:DIGITS]})"
         for name, used in answer.inputs.items()
         if used.sha256
     ]

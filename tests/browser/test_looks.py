@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
-from specplan.domain.picture import Band, Curve, Mark, Picture, Plot, Rule
+from specplan.domain.picture import Band, Bar, Bars, Curve, Mark, Picture, Piece, Plot, Rule
 
 WIDTHS = [360, 1280]
 # Texts of a picture that touch another text of it; signs of marks stand where their figures are.
@@ -197,3 +199,114 @@ def test_what_is_copied_is_what_was_written(opened, reported):
     (again,) = (one.answer for one in reported.parts if one.name == "reproduce")
     assert marked[0] == marked[1] == again.value.command
     assert marked[2] > 3
+
+
+def test_a_speedup_reads_as_the_command_line_prints_it(opened):
+    seen = opened()
+    here = seen.page.locator("#turned .legend").first.text_content()
+    assert here == f"khere: k {seen.figure('k')} draft tokens per round, {seen.figure('speedup')}"
+    legends = " ".join(seen.page.locator(".legend").all_text_contents())
+    assert "speedup" not in legends.replace("speedup over", "")
+
+
+# Numbers of the axes of plots and bars, by what stands at the axis.
+NUMBERED = """() => [...document.querySelectorAll('svg[role=img]')].flatMap((svg) => {
+  const labels = [...svg.querySelectorAll('text.label')].map((one) => one.textContent);
+  const across = labels.find((one) => /^(k|batch|context), |^GPUs$/.test(one) && labels[0] === one);
+  const up = labels[1] && /^(k, |GPUs$|sequences)/.test(labels[1]);
+  return [...svg.querySelectorAll('line.axis + text[text-anchor=middle]')]
+    .filter(() => across).concat([...svg.querySelectorAll('line.grid + text')].filter(() => up))
+    .map((one) => one.textContent);
+})"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_stands_between_whole_numbers_of_what_is_counted(opened, served_file, width):
+    found = narrowed(opened, width, served_file).page.evaluate(NUMBERED)
+    assert len(found) > 10
+    assert [text for text in found if "." in text] == []
+
+
+def test_an_axis_up_to_one_gpu_has_no_half_of_one(opened, written, reported):
+    plot = Plot(
+        x_label="batch, sequences",
+        y_label="GPUs",
+        y_scale="linear",
+        curves=(Curve("c", ((1.0, 0.0), (2.0, 1.0))),),
+    )
+    bars = Bars(label="GPUs", bars=(Bar("b", (Piece("p", 1.0, "1"),)),))
+    view = replace(reported.view, picture=lambda: Picture(panels=(plot, bars)))
+    seen = opened(written(replace(reported, view=view, parts=(), explorer=None), "one"))
+    axes = "svg text[text-anchor]:not(.label):not(.inside):not(.halo)"
+    texts = seen.page.locator(axes).all_text_contents()
+    assert set(texts) <= {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("places", [{"alpha": 0}, {"alpha": 8, "k": 0}])
+def test_the_border_is_named_where_there_is_one(opened, places):
+    seen = opened()
+    for dial, place in places.items():
+        seen.place(dial, place)
+    for number in range(2):
+        panel = seen.page.locator("#turned .panel").nth(2 + number)
+        named = "thick line" in panel.locator(".key").text_content()
+        assert named == (panel.locator("path.border").count() == 1)
+
+
+def test_the_readers_maps_run_as_those_of_the_parts(opened):
+    seen = opened()
+    for part, number in (("batch-alpha", 0), ("best-k-map", 1)):
+        own = seen.page.locator("#turned .axes").nth(number).text_content()
+        fixed = seen.page.locator(f"#part-{part} .axes").first.text_content()
+        assert own.endswith("batch, sequences (across)")
+        assert fixed.endswith("batch, sequences (across)")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_sign_of_a_mark_covers_another(opened, written, reported, width):
+    plot = Plot(
+        x_label="x",
+        y_label="y",
+        curves=(Curve("c", ((1.0, 1.0), (100.0, 100.0))),),
+        marks=tuple(Mark(sign, sign, 10.0 + n / 10, 10.0) for n, sign in enumerate("PDV1")),
+    )
+    view = replace(reported.view, picture=lambda: Picture(panels=(plot,)))
+    page = written(replace(reported, view=view, parts=(), explorer=None), "marks")
+    seen = narrowed(opened, width, page)
+    at = seen.page.locator("svg[role=img] text.sign").evaluate_all(
+        "(all) => all.map((one) => [one.x.baseVal[0].value, one.y.baseVal[0].value])"
+    )
+    assert len(at) == 4
+    assert all(math.dist(a, b) >= 16 for a, b in combinations(at, 2))
+
+
+def test_what_is_not_drawn_is_said_above_all(opened, written, reported):
+    plot = Plot(x_label="x", y_label="y", curves=(Curve("c", ((1.0, 1.0), (2.0, 2.0))),))
+    note = "2 of 9 panels: <b> 1 of 3 contexts"
+    view = replace(reported.view, picture=lambda: Picture(panels=(plot, plot), note=note))
+    seen = opened(written(replace(reported, view=view, parts=(), explorer=None), "note"))
+    assert seen.page.locator("figure.picture > p.key").all_text_contents() == [note]
+
+
+def test_plots_that_share_an_axis_have_the_same_numbers_across(opened, served_file):
+    seen = opened(served_file)
+    across = "#part-capacity svg:has(path.line)"
+    drawn = seen.page.locator(across).evaluate_all(
+        "(all) => all.map((one) => [...one.querySelectorAll('line.axis + text')]"
+        ".map((text) => `${text.textContent} at ${text.getAttribute('x')}`).join())"
+    )
+    assert len(drawn) >= 3
+    assert len(set(drawn)) == 1
+
+
+def test_more_pieces_than_colours_stay_apart(opened, written, reported):
+    pieces = tuple(Piece(f"cause {n}", 1.0, "1") for n in range(8))
+    view = replace(
+        reported.view,
+        picture=lambda: Picture(panels=(Bars(label="GPUs", bars=(Bar("b", pieces),)),)),
+    )
+    seen = opened(written(replace(reported, view=view, parts=(), explorer=None), "pieces"))
+    looks = seen.page.locator("svg[role=img] rect.piece").evaluate_all(
+        "(all) => all.map((one) => getComputedStyle(one).fill + getComputedStyle(one).fillOpacity)"
+    )
+    assert len(set(looks)) == 8

@@ -201,16 +201,28 @@ def test_of_a_long_flight_some_stairs_are_drawn_each_where_it_is():
     assert all(end == pytest.approx(0.001 * n) for _, end, n in some)
 
 
-def test_a_picture_has_the_gpus_by_cause_and_those_taken_off_apart():
+def test_a_picture_has_the_gpus_by_cause_and_what_savings_leave_of_them():
     causes = {"memory": 0.0, "queue": 0.5, "bursts": 0.25, "margin": 0.75, "whole": 0.5}
     parts = Parts(prefill=1.0, decode=5.0, speculation=-2.0, **causes)
     bars = charts([row(parts=parts)], ASKED, {1: "k=3"}).panels[-1]
     more, less = bars.bars
-    assert (more.name, less.name) == ("k=3", "k=3, less")
-    assert [(one.name, one.size) for one in less.pieces] == [("speculation", 2.0)]
+    assert (more.name, more.text) == ("k=3", "8 before savings")
+    assert (less.name, less.text) == ("k=3, savings taken off", "6 GPUs")
+    assert [(one.name, one.size) for one in less.pieces] == [
+        ("what remains", 6.0),
+        ("saved by speculation", 2.0),
+    ]
+    assert sum(one.size for one in less.pieces) == sum(one.size for one in more.pieces)
     drawn = {one.name: one.size for one in more.pieces}
     assert drawn == {name: gpus for name, gpus in parts.pairs() if gpus > 0}
     assert sum(drawn.values()) - 2.0 == parts.total
+
+
+def test_causes_that_save_nothing_are_one_bar():
+    causes = dict.fromkeys(("memory", "queue", "bursts", "margin", "speculation"), 0.0)
+    parts = Parts(prefill=1.0, decode=1.5, whole=0.5, **causes)
+    (bar,) = charts([row(parts=parts)], ASKED, {1: "plain"}).panels[-1].bars
+    assert (bar.name, bar.text) == ("plain", "3 GPUs")
 
 
 @pytest.mark.parametrize(("star", "at"), [(None, []), (0.0, []), (0.8, [2.4])])

@@ -56,4 +56,18 @@ def test_without_a_band_nothing_is_said_of_one(sort: str, band: float | None) ->
 def test_what_is_left_out_is_said() -> None:
     found = bars([entry()] * (MOST + 1))
     assert len(found.bars) == MOST
-    assert found.title == f"candidates, {MOST} of {MOST + 1} candidates"
+    assert found.title == f"{MOST} of {MOST + 1} candidates"
+
+
+def test_bars_are_named_by_what_differs() -> None:
+    assert [bar.name for bar in bars([entry(), entry("ngram", k=5)]).bars] == [
+        "eagle3, k=3",
+        "ngram, k=5",
+    ]
+    gpus = bars([entry(), entry(tp=2), entry(hardware="l4")]).bars
+    assert [bar.name for bar in gpus] == [
+        "eagle3 on 1x h, k=3",
+        "eagle3 on 2x h, k=3",
+        "eagle3 on 1x l4, k=3",
+    ]
+    assert bars([entry(), entry(target="u")]).bars[1].name == "eagle3 for u, k=3"

@@ -20,7 +20,7 @@ from specplan.questions.best_k import best_k
 from specplan.questions.explain import explain
 from specplan.questions.gate import gate
 from specplan.questions.memory import memory
-from specplan.questions.pictures import CURVES, PANELS, fitting, left_out, thinned
+from specplan.questions.pictures import CURVES, PANELS, by_axis, fitting, left_out, thinned
 from specplan.questions.sweep import sweep
 
 STORE = Catalogue()
@@ -74,12 +74,59 @@ def test_map_of_a_sweep_has_the_best_of_each_cell() -> None:
 
 def test_what_is_left_out_is_said() -> None:
     many = replace(ONE, batch=(1, 2), acceptance=tuple(Alpha(a / 20) for a in range(1, 13)))
-    panels = picture(sweep(replace(many, k=tuple(range(1, 13))))).panels
+    found = picture(sweep(replace(many, k=tuple(range(1, 13)))))
+    panels = found.panels
     assert len(panels) == PANELS
-    assert all("8 of 12 panels" in panel.title for panel in panels)
+    assert found.note == "panels: 8 of 12 acceptances"
+    assert not any("of 12 accept" in panel.title for panel in panels)
     assert all("8 of 12 lines" in panel.title for panel in panels)
     assert thinned(range(10), 3) == (0, 4, 9)
     assert not [*left_out("lines", range(CURVES), range(CURVES))]
+
+
+KEYS = [(c, a) for c in (1, 8, 32) for a in (3, 4, 5, 6, 7, 8, 9)]
+
+
+def test_each_axis_of_small_multiples_is_thinned_by_itself() -> None:
+    kept, note = by_axis(KEYS, ("context", "acceptance"), "panels", 6)
+    assert kept == ((1, 3), (1, 9), (8, 3), (8, 9), (32, 3), (32, 9))
+    assert note == "6 of 21 panels: 2 of 7 acceptances"
+    turned, _ = by_axis([key[::-1] for key in KEYS[:7] + KEYS[14:]], ("acceptance", "x"), "a", 4)
+    assert turned == ((3, 1), (3, 32), (9, 1), (9, 32))
+    assert by_axis(KEYS[:14], ("context", "acceptance"), "panels", 14)[1] == ""
+    assert by_axis([()], (), "panels", 8) == (((),), "")
+
+
+def test_an_axis_of_two_runs_side_by_side() -> None:
+    kept, _ = by_axis([(c, a) for c in (1, 8) for a in (3, 4, 5)], ("c", "a"), "panels", 8)
+    assert kept == ((1, 3), (8, 3), (1, 4), (8, 4), (1, 5), (8, 5))
+
+
+def test_what_follows_from_an_axis_is_none_and_no_grid_is_thinned_as_it_comes() -> None:
+    follows = [(c, f"type of {c}", a) for c, a in KEYS]
+    kept, note = by_axis(follows, ("draft", "draft_dtype", "acceptance"), "setups", 6)
+    assert [key[::2] for key in kept[:2]] == [(1, 3), (1, 9)]
+    assert note == "6 of 21 setups: 2 of 7 acceptances"
+    assert by_axis(KEYS[1:], ("context", "acceptance"), "panels", 2) == (
+        (KEYS[1], KEYS[-1]),
+        "2 of 20 panels",
+    )
+
+
+def test_memory_of_many_setups_has_each_drafter_on_each_gpu() -> None:
+    chips = [replace(CHIP, name=f"chip-{n}") for n in range(4)]
+    drafts = [replace(STORE.model("llama-3.2-1b").card, name=f"draft-{n}") for n in range(5)]
+    setups = tuple(
+        replace(SETUP, hardware=chip, draft=ModelDrafter(draft))
+        for draft in drafts
+        for chip in chips
+    )
+    found = picture(memory(replace(ONE, setups=setups)))
+    assert found.note == "6 of 20 setups: 3 of 5 drafters, 2 of 4 GPUs"
+    told = [panel.title for panel in found.panels]
+    for draft in (0, 2, 4):
+        for chip in (0, 3):
+            assert any(f"draft-{draft} on" in t and f"chip-{chip}" in t for t in told)
 
 
 def test_a_line_is_dashed_from_the_last_that_fits() -> None:

@@ -39,8 +39,8 @@ CELLS = Cells(
 )
 
 
-def drawn(*panels, columns=1, **look):
-    picture = Picture(panels=panels, columns=columns)
+def drawn(*panels, columns=1, note="", **look):
+    picture = Picture(panels=panels, columns=columns, note=note)
     answer = Answer(
         command="memory",
         value=None,
@@ -64,6 +64,58 @@ def test_pieces_are_as_long_as_they_are():
     assert "without  # 20 GiB  = 32 GiB" in lines
     assert "with  # 20 GiB  = 16 GiB" in lines
     assert lines[-6:-3] == ["  # weights", "  = KV", "  | usable: 60 GiB"]
+
+
+def test_what_is_not_drawn_is_said_once_above():
+    lines = drawn(BARS, BARS, note="2 of 9 setups")
+    assert lines.count("2 of 9 setups") == 1
+    assert lines.index("2 of 9 setups") < lines.index("without  # 20 GiB  = 32 GiB")
+
+
+@pytest.mark.parametrize(
+    ("label", "mark", "told"),
+    [
+        ("speedup over plain decoding", (3.0, 1.686), "k 3 draft tokens per round, 1.69x"),
+        ("speedup over plain decoding", (12.0, 1.0), "k 12 draft tokens per round, 1.00x"),
+        ("GPUs", (3.0, 1234.0), "k 3 draft tokens per round, 1,234 GPUs"),
+    ],
+)
+def test_a_mark_is_told_as_answers_print_it(label, mark, told):
+    plot = Plot(
+        x_label="k, draft tokens per round",
+        y_label=label,
+        curves=(Curve("c", ((1.0, 1.0), mark)),),
+        marks=(Mark("*", "best k", *mark),),
+    )
+    assert f"  * best k: {told}" in drawn(plot)
+
+
+@pytest.mark.parametrize("batches", [(1.0, 1.0), (1.0, 2.0), (3.0, 4.0)])
+def test_nothing_stands_between_whole_numbers_of_what_is_counted(batches):
+    points = tuple((batch, 1.0) for batch in batches)
+    lines = drawn(Plot(x_label="batch, sequences", y_label="x", curves=(Curve("c", points),)))
+    place = next(n for n, line in enumerate(lines) if line.strip() == "batch, sequences")
+    assert lines[place - 1].strip()
+    assert "." not in lines[place - 1]
+
+
+def test_small_multiples_stand_on_one_vertical_axis():
+    low, high = (
+        Plot(
+            title=f"alpha {top}",
+            x_label="batch",
+            y_label="speedup",
+            y_scale="linear",
+            curves=(Curve("c", ((1.0, 0.5), (2.0, top))),),
+        )
+        for top in (1.0, 4.0)
+    )
+    apart, beside = (
+        [re.sub(r"[^0-9. ]", "", line[:9]).strip() for line in drawn(low, high, columns=n)]
+        for n in (1, 2)
+    )
+    assert apart.count("2") == 1
+    assert beside.count("2") == 2
 
 
 def _below(lines, start):

@@ -30,16 +30,21 @@ def test_a_plot_is_its_lines_over_x_and_its_single_points():
     assert lines["title"] == "title: speedup"
     assert texts(lines) == [
         ("batch", "k = 1", "k = 2", "band, low", "band, high"),
-        ("1", "1.5", "", "1", "2"),
-        ("2", "1.25", "1.75, 1.5", "", ""),
-        ("4", "", "1", "", ""),
+        ("1", "1.50x", "", "1.00x", "2.00x"),
+        ("2", "1.25x", "1.75x, 1.50x", "", ""),
+        ("4", "", "1.00x", "", ""),
     ]
     assert texts(single) == [
         ("", "batch", "speedup"),
-        ("best", "2", "1.75"),
+        ("best", "2", "1.75x"),
         ("memory ends", "3", ""),
-        ("plain", "", "1"),
+        ("plain", "", "1.00x"),
     ]
+
+
+def test_what_is_not_drawn_comes_first():
+    first, *_ = tables(Picture(panels=(PLOT,), note="1 of 9 panels"))
+    assert first == {"kind": "prose", "lines": ["1 of 9 panels"], "drawn": False}
 
 
 def test_bars_are_their_pieces_as_people_read_them():

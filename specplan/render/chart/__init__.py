@@ -30,7 +30,7 @@ def write(answer: Answer, out: TextIO, look: Look) -> None:
     picture = spoken(pictured(answer, Where("--format")), look)
     width = min(max(look.width or USUAL, LEAST), MOST)
     head = f"{answer.view.title}  [{answer.basis.says}]"
-    for text in (head, *answer.view.caption):
+    for text in filter(None, (head, *answer.view.caption, picture.note)):
         out.writelines(f"{line}\n" for line in _wrapped(spoken(text, look), width))
     out.writelines(f"{painted(line, color=look.color)}\n" for line in _panels(picture, width, look))
     out.write("\n")
@@ -68,7 +68,7 @@ def _panel(
     if panel.title:
         lines += map(plain, _wrapped(panel.title, width))
     if isinstance(panel, Plot):
-        drawn, legend = plot.drawn(panel, width, signs, picture.across(panel), look, foot=foot)
+        drawn, legend = plot.drawn(panel, width, signs, picture, look, foot=foot)
     elif isinstance(panel, Bars):
         drawn, legend = bars.drawn(panel, width, signs, look)
     else:

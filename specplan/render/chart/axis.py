@@ -50,7 +50,7 @@ class Axis:
         """Round numbers with their places: some four even steps or, of a logarithmic axis, the
         fewest of powers of ten, of 1, 2 and 5 of each, or of its ends that tell it.
         """
-        for value in self._powers() if self.scale == "log" else self._steps(label):
+        for value in self._powers(label) if self.scale == "log" else self._steps(label):
             yield self.place(value), amount(value, label)
 
     def _steps(self, label: str) -> list[float]:
@@ -61,15 +61,23 @@ class Axis:
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [n * step for n in range(first, last + 1)]
 
-    def _powers(self) -> list[float]:
-        """At least two round numbers: one alone says nothing of how far the next is."""
+    def _powers(self, label: str) -> list[float]:
+        """At least two round numbers: one alone says nothing of how far the next is; but of what is
+        counted none between whole ones.
+        """
         decades = range(math.floor(self.low), math.floor(self.high) + 1)
         for parts, least in ((1.0,), 3), ((1.0, 2.0, 5.0), 2):
             some = [part * math.pow(10.0, n) for n in decades for part in parts]
-            held = [v for v in some if self.low - 1e-9 <= self.along(v) <= self.high + 1e-9]
+            whole = [v for v in some if v.is_integer()] if is_counted(label) else some
+            held = [v for v in whole if self.low - 1e-9 <= self.along(v) <= self.high + 1e-9]
             if len(held) >= least:
                 return held
-        return [float(f"{self.back(end):.2g}") for end in (self.low, self.high)]
+        low, high = self.back(self.low), self.back(self.high)
+        if is_counted(label):
+            return [
+                float(n) for n in dict.fromkeys((math.ceil(low), math.floor(high))) if n <= high
+            ]
+        return [float(f"{end:.2g}") for end in (low, high)]
 
 
 def _step(span: float) -> float:

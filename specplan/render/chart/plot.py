@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from specplan.domain.picture import Band, Curve, Plot
+from specplan.domain.picture import Band, Curve, Picture, Plot
 from specplan.render.amounts import heading, named, told
 from specplan.render.chart.axis import Axis
 from specplan.render.chart.ink import Legend, Line, Piece, fitted, plain, under
@@ -36,16 +36,17 @@ Sheet = list[list[Cell]]  # rows from the bottom
 
 
 def drawn(
-    panel: Plot, width: int, signs: Signs, alike: Sequence[Plot], look: Look, *, foot: bool = True
+    panel: Plot, width: int, signs: Signs, picture: Picture, look: Look, *, foot: bool = True
 ) -> tuple[list[Line], Legend]:
-    """The lines of a plot, and what its signs mean; `alike` are the plots on its horizontal axis,
-    itself among them, and without `foot` that is the one of the plot below.
+    """The lines of a plot of the picture, and what its signs mean; without `foot` its horizontal
+    axis is the one of the plot below.
     """
     size = _room(width)
-    values = [x for one in alike for x in _across(one)]
+    values = [x for one in picture.across(panel) for x in _across(one)]
     level = Axis.over(values, size, panel.x_scale)
     height = max(round(HEIGHT * panel.tall), 4)
-    up = Axis.over(list(_upright(panel)), height, panel.y_scale)
+    levels = [y for one in picture.upright(panel) for y in _upright(one)]
+    up = Axis.over(levels, height, panel.y_scale)
     sheet: Sheet = [[Cell() for _ in range(size)] for _ in range(height)]
     for band in panel.bands:
         _shade(sheet, band, level, up, look)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +27,7 @@ THIN, CLOSE = 13.0, 7.0  # the same of many bars
 MANY = 8
 NAMES, TOTALS, RULES = 0.34, 0.2, 0.5  # of the width, at most, for words
 UNDER = 11.0  # points of a row below a bar for what does not fit into its pieces
+BESIDE = 2.0  # points from a rule to words in a piece
 APART = 6.0  # points between texts in it
 FULL = (
     0.6  # of the area, that texts of one row take: more of them would stand far from their pieces
@@ -149,7 +150,8 @@ class Drawing:
             axes.add_patch(Rectangle((start, top), piece.size, self._thick, gid=gid, **look))
             at = box.left + (start + piece.size / 2) * scale
             if piece.text and self._fits(piece):
-                self._inside(sheet, at, middle, piece)
+                ends = box.left + start * scale, box.left + (start + piece.size) * scale
+                self._inside(sheet, box, ends, middle, piece)
             elif piece.text:
                 outside.append((at, piece.text))
         self._outside(sheet, box, number, top, outside)
@@ -159,11 +161,16 @@ class Drawing:
         first = middle - len(name) * SMALL * LINE / 2
         sheet.lines(box.left - 6, first, name, SMALL, side="right")
 
-    def _inside(self, sheet: Sheet, at: float, middle: float, piece: Piece) -> None:
-        """A piece's text on its colour, the hatch kept away from it."""
-        stroke = self.strokes.of_piece(piece.name)
-        if stroke.hatch:
-            wide = self.letters.width(piece.text, TICK) + 4
+    def _inside(
+        self, sheet: Sheet, box: Box, ends: tuple[float, float], middle: float, piece: Piece
+    ) -> None:
+        """A piece's text on its colour, beside rules where the piece has room; the hatch, and rules
+        where it has none, kept away from it.
+        """
+        stroke, wide = self.strokes.of_piece(piece.name), self.letters.width(piece.text, TICK) + 4
+        rules = [box.left + r.at / self.across.high * box.width for r in self.panel.rules]
+        at, clear = clear_of(rules, ends, wide)
+        if stroke.hatch or not clear:
             under = Box(at - wide / 2, middle - 5.5, wide, 11)
             sheet.patch(under, facecolor=stroke.colour, edgecolor="none", zorder=1.5)
         colour = ink_on(stroke.colour)
@@ -221,6 +228,22 @@ class Drawing:
         left.sort(reverse=True)
         right.sort()
         return [*((n, False) for _, n in left), *((n, True) for _, n in right)]
+
+
+def clear_of(rules: Sequence[float], ends: tuple[float, float], wide: float) -> tuple[float, bool]:
+    """The middle of words so wide in a piece, as near to its own as no rule runs through them, and
+    whether there is such a place; else the piece's own middle.
+    """
+    (low, high), half = ends, wide / 2
+    own = (low + high) / 2
+    places = [own, *(rule + side * (half + BESIDE) for rule in rules for side in (-1, 1))]
+    found = [
+        at
+        for at in places
+        if (at == own or (low <= at - half and at + half <= high))
+        and not any(abs(at - rule) < half + BESIDE / 2 for rule in rules)
+    ]
+    return (min(found, key=lambda at: abs(at - own)), True) if found else (own, False)
 
 
 def _placed(bar: Bar) -> Iterator[tuple[float, Piece]]:

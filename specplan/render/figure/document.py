@@ -26,9 +26,9 @@ def finished(text: str, answer: Answer, picture: Picture) -> str:
     _pruned(root)
     for element in root.iter():
         _short(element)
-    words = (*answer.view.caption, *map(_told, picture.panels), *footer(answer))
+    words = (*answer.view.caption, picture.note, *map(_told, picture.panels), *footer(answer))
     for place, (tag, said) in enumerate(
-        (("title", shown(answer.view.title)), ("desc", "\n".join(map(shown, words))))
+        (("title", shown(answer.view.title)), ("desc", "\n".join(map(shown, filter(None, words)))))
     ):
         element = ET.Element(f"{{{SVG}}}{tag}", {"id": f"figure-{tag}"})
         element.text = said

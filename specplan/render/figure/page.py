@@ -17,7 +17,7 @@ def drawn(answer: Answer, picture: Picture, kind: str) -> Figure:
     """The figure of an answer for one kind of file."""
     letters = Letters(others=kind == "svg")
     panels = Panels(picture, letters)
-    blocks = [*_head(answer, letters, panels.width), *panels.blocks()]
+    blocks = [*_head(answer, picture.note, letters, panels.width), *panels.blocks()]
     blocks += _foot(answer, letters, panels.width)
     height = sum(high for high, _ in blocks) + 2 * EDGE
     sheet = Sheet.of(letters, panels.width + 2 * EDGE, height)
@@ -28,13 +28,14 @@ def drawn(answer: Answer, picture: Picture, kind: str) -> Figure:
     return sheet.figure
 
 
-def _head(answer: Answer, letters: Letters, width: float) -> list[Block]:
-    """Title and caption, and the basis at the right or, for want of room, below."""
+def _head(answer: Answer, note: str, letters: Letters, width: float) -> list[Block]:
+    """Title, caption and note, and the basis at the right or, for want of room, below."""
     view, says = answer.view, answer.basis.says
     title = letters.lines(view.title, TITLE, width, bold=True)
     aside = letters.width(says, SMALL)
     beside = len(title) == 1 and letters.width(title[0], TITLE, bold=True) + aside + 20 <= width
-    caption = [line for text in view.caption for line in letters.lines(text, TEXT, width)]
+    said = filter(None, (*view.caption, note))
+    caption = [line for text in said for line in letters.lines(text, TEXT, width)]
     if not beside:
         caption += letters.lines(says, TEXT, width)
 

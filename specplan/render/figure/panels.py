@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from specplan.domain.picture import Bars, Cells, Panel, Picture, Plot
+from specplan.domain.picture import Bars, Cells, Panel, Picture
 from specplan.render.amounts import heading
 from specplan.render.figure import bars, cells, plot
 from specplan.render.figure.key import Key, entries
@@ -134,10 +134,7 @@ class Panels:
         if isinstance(panel, Bars):
             return bars.Drawing(panel, letters, self._strokes, self._panel, name)
         across = plot.across_of(self._picture.across(panel), self._panel)
-        plots = [one for one in self._picture.panels if isinstance(one, Plot)]
-        kind = (panel.y_label, panel.y_scale)
-        same = [one for one in plots if (one.y_label, one.y_scale) == kind]
-        up = plot.up_of(same if self._columns > 1 else [panel])
+        up = plot.up_of(self._picture.upright(panel))
         foot = self._picture.footed(place, self._columns)
         return plot.Drawing(panel, letters, self._strokes, across, up, foot, name)
 

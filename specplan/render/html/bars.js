@@ -4,7 +4,7 @@ function bars(panel, width, name) {
   const totals = panel.bars.map((bar) => bar.pieces.reduce((sum, piece) => sum + piece.size, 0));
   const box = { left: 6, right: width - 10 };
   const ends = [...totals, ...panel.rules.map((rule) => rule.at)], level = united(panel.label, ends);
-  const across = axis(ends, "linear", box.left, box.right, level.size);
+  const across = axis(ends, "linear", box.left, box.right, level);
   const names = above(panel.rules, across, 0, width), top = 6 + ROW * rowsOf(names);
   const height = top + tall * panel.bars.length + 40;
   box.bottom = height - 38;
@@ -21,11 +21,12 @@ function bars(panel, width, name) {
     drawing.append(words(box.left, y + 13, said, "start", { class: "halo" }));
     let from = 0;
     for (const piece of bar.pieces) {
-      const ink = `s${look(piece.name) % SERIES}`, x = across.place(from);
+      const number = look(piece.name), again = number >= SERIES ? " again" : "";
+      const ink = `s${number % SERIES}${again}`, x = across.place(from);
       const long = across.place(from + piece.size) - x;
       drawing.append(shape("rect", { x, y: y + 18, width: Math.max(long, 0), height: 20, class: `piece ${ink}` }));
       if (long > wide(piece.text) + 8)
-        drawing.append(words(x + long / 2, y + 32, piece.text, "middle", { class: "inside" }));
+        drawing.append(words(x + long / 2, y + 32, piece.text, "middle", { class: `inside${again}` }));
       const told = known.get(piece.name) || { ink, texts: [] };
       told.texts.push(piece.text);
       known.set(piece.name, told);

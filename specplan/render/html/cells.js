@@ -33,7 +33,7 @@ function inkOn(colour) {
 function cells(panel, width, name) {
   const side = 12 + Math.max(0, ...panel.y.map(wide)), top = 20;
   const longest = Math.max(0, ...panel.texts.flat().map(wide), ...panel.x.map(wide));
-  const size = Math.max((width - side - 8) / panel.x.length, longest + 8), row = 26;
+  const size = Math.max((width - side - 8) / panel.x.length, longest + 5), row = 26;
   const full = side + size * panel.x.length + 8, height = top + row * panel.y.length + 8;
   const drawing = canvas(full, height, name);
   const paint = painter(panel);
@@ -46,20 +46,21 @@ function cells(panel, width, name) {
     drawing.append(words(x + size / 2, y + row / 2 + 4, panel.texts[r][c], "middle",
       value === null ? {} : { fill: inkOn(colour), class: "figure" }));
   }));
-  if (panel.middle !== null) drawing.append(border(panel, side, top, size, row));
+  const edge = panel.middle === null ? "" : border(panel, side, top, size, row);
+  if (edge) drawing.append(shape("path", { d: edge, class: "border" }));
   if (panel.at) drawing.append(shape("rect", {
     x: side + size * panel.at[1] + 1.5, y: top + row * panel.at[0] + 1.5,
     width: size - 3, height: row - 3, class: "here",
   }));
   const axes = html("p", { class: "axes" }, `${panel.y_label} (down), ${panel.x_label} (across)`);
   const scroll = html("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${name}, map` }, drawing);
-  return [axes, scroll, html("p", { class: "key" }, keyOf(panel))];
+  return [axes, scroll, html("p", { class: "key" }, keyOf(panel, edge))];
 }
 
-function keyOf(panel) {
+function keyOf(panel, edge) {
   const said = [panel.label];
-  if (panel.middle !== null)
-    said.push(`orange is below ${prefixed(panel.middle)}, blue above`, "the thick line is the border");
+  if (panel.middle !== null) said.push(`orange is below ${prefixed(panel.middle)}, blue above`);
+  if (edge) said.push("the thick line is the border");
   if (panel.at) said.push("the frame is the point itself");
   return said.join("; ");
 }
@@ -76,5 +77,5 @@ function border(panel, left, top, size, row) {
     if (here !== null && right !== null && here !== right) path += `M${x + size} ${y}v${row}`;
     if (here !== null && under !== null && here !== under) path += `M${x} ${y + row}h${size}`;
   }));
-  return shape("path", { d: path || "M0 0", class: "border" });
+  return path;
 }

@@ -9,6 +9,7 @@ from typing import Any
 from specplan.domain.answer import Answer, Part
 from specplan.domain.explorer import Dial, Explorer
 from specplan.domain.picture import Picture
+from specplan.render.amounts import WHOLE
 from specplan.render.cells import shown
 from specplan.render.footer import footer
 from specplan.render.grid import Grid, Pairs, Prose, Row
@@ -110,6 +111,7 @@ def _data(answer: Answer) -> Values:
             name: _picture(pictured(one)) for name, one in drawn.items() if one.view.picture
         },
         "explorer": _explorer(answer.explorer) if answer.explorer else None,
+        "counted": sorted(WHOLE),
         "map": {"loss": LOSS, "middle": MIDDLE, "gain": GAIN},
     }
 
@@ -117,6 +119,8 @@ def _data(answer: Answer) -> Values:
 def _picture(picture: Picture) -> Values:
     return {
         "columns": picture.columns,
+        "shared": picture.shared,
+        "note": shown(picture.note),
         "panels": [
             {"kind": type(panel).__name__.lower(), **_object(panel)} for panel in picture.panels
         ],

@@ -44,7 +44,7 @@ function explore(explorer) {
     });
     const places = here(), k = +dials.get("k").places[places.k];
     return {
-      kind: "plot", title: "Speedup by k", x_label: "k, draft tokens a round", y_label: "speedup, x",
+      kind: "plot", title: "Speedup by k", x_label: "k, draft tokens per round", y_label: "speedup over plain decoding",
       curves: [{ name: "", sign: "k", points, style: "line", fill: false }], bands: [],
       marks: [{ sign: "k", name: "here", x: k, y: value("speedup", places) }],
       rules: [{ name: "plain decoding", axis: "y", at: 1 }], x_scale: "linear", y_scale: "linear", tall: 1,
@@ -90,9 +90,9 @@ function explore(explorer) {
     const k = dials.get("k").places[at.k];
     show(document.getElementById("turned"), { columns: 2, panels: [
       overK(), round(),
-      map(`Speedup at ${k === "best" ? "the best k" : `k = ${k}`}`, "batch", "alpha", (places) => text("speedup", places), "speedup"),
-      map("Best k and its speedup", "batch", "context",
-        (_, own) => `${text("best_k", own)}: ${text("best_speedup", own)}`, "speedup"),
+      map(`Speedup at ${k === "best" ? "the best k" : `k = ${k}`}`, "alpha", "batch", (places) => text("speedup", places), "speedup"),
+      map("Best k and its speedup", "context", "batch",
+        (_, own) => `${text("best_k", own)} ${text("best_speedup", own)}`, "speedup"),
     ] }, "Your own point");
   }
 

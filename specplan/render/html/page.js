@@ -2,6 +2,13 @@
 const KINDS = { plot, bars, cells };
 const NARROW = 520;
 
+// The plots on a plot's horizontal and on its vertical axis, itself among them: as Picture has it.
+function alike(picture, panel) {
+  const on = (axis) => picture.panels.filter((one) => one.kind === "plot"
+    && one[`${axis}_label`] === panel[`${axis}_label`] && one[`${axis}_scale`] === panel[`${axis}_scale`]);
+  return [picture.shared ? on("x") : [panel], picture.columns > 1 ? on("y") : [panel]];
+}
+
 function show(place, picture, name) {
   const room = Math.max(place.clientWidth || 680, 260);
   const beside = picture.columns > 1 && room >= 2 * NARROW * 0.75 ? Math.min(picture.columns, Math.floor(room / (NARROW * 0.75))) : 1;
@@ -9,9 +16,10 @@ function show(place, picture, name) {
   const drawn = picture.panels.map((panel) => {
     const said = panel.title ? `${name}: ${panel.title}` : name;
     const title = panel.title ? [html("p", { class: "panel-title" }, ...whole(panel.title))] : [];
-    return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said));
+    return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said, alike(picture, panel)));
   });
-  place.replaceChildren(html("div", { class: `panels beside-${beside}` }, ...drawn));
+  const note = picture.note ? [html("p", { class: "key" }, ...whole(picture.note))] : [];
+  place.replaceChildren(...note, html("div", { class: `panels beside-${beside}` }, ...drawn));
 }
 
 // Tables have their own width.

@@ -7,20 +7,26 @@ const MARKERS = [
 ];
 const FEW = 24; // points of a line that get markers
 
-function plot(panel, width, name) {
-  const height = Math.round(Math.min(320, Math.max(190, width * 0.5)) * Math.max(panel.tall, 0.55));
-  const box = { left: 58, right: width - 14, top: 24, bottom: height - 42 };
+// All that an axis holds: values across and values upright.
+function held(panel) {
   const xs = [], ys = [];
   for (const curve of panel.curves) for (const [x, y] of curve.points) { xs.push(x); ys.push(y); }
   for (const band of panel.bands) for (const [x, low, high] of band.points) { xs.push(x); ys.push(low, high); }
   for (const mark of panel.marks) { xs.push(mark.x); ys.push(mark.y); }
   for (const rule of panel.rules) (rule.axis === "x" ? xs : ys).push(rule.at);
+  return [xs, ys];
+}
+
+function plot(panel, width, name, alike) {
+  const height = Math.round(Math.min(320, Math.max(190, width * 0.5)) * Math.max(panel.tall, 0.55));
+  const box = { left: 58, right: width - 14, top: 24, bottom: height - 42 };
+  const [xs, ys] = [0, 1].map((axis) => alike[axis].flatMap((one) => held(one)[axis]));
   const level = united(panel.x_label, xs), upright = united(panel.y_label, ys);
-  const across = axis(xs, panel.x_scale, box.left, box.right, level.size);
+  const across = axis(xs, panel.x_scale, box.left, box.right, level);
   const names = above(panel.rules.filter((rule) => rule.axis === "x"), across, 0, width);
   box.top += ROW * rowsOf(names);
   box.bottom += ROW * rowsOf(names);
-  const up = axis(ys, panel.y_scale, box.bottom, box.top, upright.size);
+  const up = axis(ys, panel.y_scale, box.bottom, box.top, upright);
   const drawing = canvas(width, box.bottom + 42, name);
   frame(drawing, [level.label, upright.label], box, across, up);
   const look = looks();
@@ -30,7 +36,8 @@ function plot(panel, width, name) {
   const levels = panel.rules.filter((rule) => rule.axis === "y");
   levels.forEach((rule) => levelOf(drawing, rule, box, up));
   panel.curves.forEach((curve) => curveOf(drawing, curve, look, box, across, up, entries));
-  panel.marks.forEach((mark) => markOf(drawing, mark, panel, across, up, entries));
+  const signed = clear(panel.marks.map((mark) => [across.place(mark.x), up.place(mark.y)]), box);
+  panel.marks.forEach((mark, i) => markOf(drawing, mark, panel, signed[i], entries));
   nameLevels(drawing, levels, filled(panel, names, across, up), box, up, entries);
   return [drawing, ...(entries.length ? [legend(entries)] : [])];
 }
@@ -125,12 +132,31 @@ function curveOf(drawing, curve, look, box, across, up, entries) {
   if (curve.name) entries.push([swatch, curve.name]);
 }
 
-function markOf(drawing, mark, panel, across, up, entries) {
-  const x = across.place(mark.x), y = up.place(mark.y);
+// Where signs stand: at their points or, where another one stands there, beside it. Each is
+// [[x, y] of the point, [x, y] of the sign].
+const SIGN = 8; // pixels from the middle of a sign to its edge
+function clear(points, box) {
+  const taken = [];
+  return points.map(([x, y]) => {
+    const tried = [[x, y]];
+    for (const far of [2.5, 3.5, 5]) for (let turn = 0; turn < 8; turn += 1)
+      tried.push([x + far * SIGN * Math.cos((turn * Math.PI) / 4), y + far * SIGN * Math.sin((turn * Math.PI) / 4)]);
+    const free = ([cx, cy], i) => taken.every(([ox, oy]) => Math.hypot(cx - ox, cy - oy) >= 2 * SIGN + 1)
+      && (i === 0 || (cx > box.left + SIGN && cx < box.right - SIGN && cy > box.top + SIGN && cy < box.bottom - SIGN));
+    const found = tried.find(free) || [x, y];
+    taken.push(found);
+    return [[x, y], found];
+  });
+}
+
+function markOf(drawing, mark, panel, [[x, y], at], entries) {
   const sign = (cx, cy) => [
-    shape("circle", { cx, cy, r: 8, class: "mark" }),
+    shape("circle", { cx, cy, r: SIGN, class: "mark" }),
     words(cx, cy + 4, mark.sign, "middle", { class: "sign" }),
   ];
-  drawing.append(...sign(x, y));
+  if (at[0] !== x || at[1] !== y) drawing.append(
+    shape("line", { x1: x, y1: y, x2: at[0], y2: at[1], class: "axis" }),
+    shape("circle", { cx: x, cy: y, r: 2.5, class: "mark" }));
+  drawing.append(...sign(...at));
   entries.push([sign(13, 7), `${mark.name}: ${told(mark.x, panel.x_label)}, ${told(mark.y, panel.y_label)}`]);
 }

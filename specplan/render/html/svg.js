@@ -40,13 +40,13 @@ function looks() {
   };
 }
 
-function prefixed(value) {
+function prefixed(value, digits = 4, kilo = 1e4) {
   const size = Math.abs(value);
   if (value !== 0 && size < 1e-3) return value.toExponential(0);
   for (const [sign, unit] of [["P", 1e15], ["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
-    if (size >= (sign === "k" ? 1e4 : unit)) return `${+(value / unit).toPrecision(3)} ${sign}`;
+    if (size >= (sign === "k" ? kilo : unit)) return `${+(value / unit).toPrecision(3)} ${sign}`;
   }
-  return String(+value.toPrecision(4));
+  return String(+value.toPrecision(digits));
 }
 
 // A label's unit in a size that suits the values: times in ms or us, bytes in GiB, shares in percent.
@@ -56,14 +56,19 @@ function united(label, values) {
   const most = Math.max(0, ...values.filter(Number.isFinite).map(Math.abs));
   const sizes = { s: [[1, "s"], [1e-3, "ms"], [1e-6, "us"]], bytes: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"]] };
   const found = /^(.*[, ])(s|bytes)$/.exec(label);
-  if (!found || most === 0) return { label, size: 1 };
+  if (!found || most === 0) return { label, size: 1, whole: counted(label) };
   const [size, unit] = sizes[found[2]].find(([one]) => most >= one) || [1, found[2]];
   return { label: found[1] + unit, size };
 }
 
-// A value with the quantity and the unit that its axis names.
+// Of what is counted there is nothing between two whole numbers.
+const counted = (label) => data.counted.includes(label.slice(label.lastIndexOf(", ") + 1).trim());
+
+// A value with the quantity and the unit that its axis names; a speedup as answers print it.
 function told(value, label) {
-  const { label: named, size } = united(label, [value]), shown = prefixed(value / size);
+  if (/^speedup( over|$)/.test(label)) return `${value.toFixed(2)}x`;
+  const { label: named, size, whole: integer } = united(label, [value]);
+  const shown = integer && Number.isInteger(value) ? value.toLocaleString("en-US") : prefixed(value / size, 3, 1e3);
   const comma = named.indexOf(", ");
   return comma < 0 ? `${shown} ${named}` : `${named.slice(0, comma)} ${shown} ${named.slice(comma + 2)}`;
 }
@@ -110,7 +115,7 @@ function apart(ticks) {
 }
 
 // An axis from value to pixel, with its ticks.
-function axis(values, scale, from, to, size) {
+function axis(values, scale, from, to, { size, whole: integers } = {}) {
   const log = scale === "log";
   const along = log ? Math.log10 : (value) => value;
   const known = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
@@ -123,34 +128,37 @@ function axis(values, scale, from, to, size) {
   const a = along(low), b = along(high);
   const place = (value) => from + ((along(value) - a) / (b - a)) * (to - from);
   const most = Math.max(2, Math.floor(Math.abs(to - from) / 70));
-  const unit = size || 1, ticks = log ? decades(low / unit, high / unit, most) : steps(low / unit, high / unit, most);
+  const unit = size || 1, ticks = (log ? decades : steps)(low / unit, high / unit, most, integers);
   return { place, ticks: ticks.map((tick) => [place(tick * unit), prefixed(tick)]) };
 }
 
-function steps(low, high, most) {
+function steps(low, high, most, integers) {
   const raw = (high - low) / most, power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((part) => part * power).find((one) => one >= raw) || 10 * power;
+  const round = [1, 2, 5, 10].map((part) => part * power).find((one) => one >= raw) || 10 * power;
+  const step = integers ? Math.max(round, 1) : round;
   const found = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n += 1) found.push(n * step);
   return found;
 }
 
-function decades(low, high, most) {
+function decades(low, high, most, integers) {
+  const ends = integers ? [...new Set([Math.ceil(low), Math.floor(high)])].filter((one) => one >= low && one <= high)
+    : [low, high].map((one) => +one.toPrecision(2));
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
   for (const parts of [[1, 2, 5], [1, 3], [1]]) {
     for (let stride = 1; stride < 40; stride += 1) {
       const found = [];
       for (let power = first; power <= last; power += stride)
         for (const part of stride > 1 ? [1] : parts) found.push(part * 10 ** power);
-      const inside = found.filter((one) => one >= low && one <= high);
+      const inside = found.filter((one) => one >= low && one <= high && (!integers || Number.isInteger(one)));
       if (inside.length <= most + 1 && (inside.length > 1 || parts.length > 1)) {
         if (inside.length > 1) return inside;
-        return [low, high].map((one) => +one.toPrecision(2));
+        return ends;
       }
       if (parts.length > 1) break;
     }
   }
-  return [low, high].map((one) => +one.toPrecision(2));
+  return ends;
 }
 
 function legend(entries) {

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from specplan.domain.picture import Bars, Cells, Curve, Picture, Plot
+from specplan.render.amounts import is_speedup, said
 from specplan.render.cells import shown
 from specplan.render.drawable import drawable
 from specplan.units import significant
@@ -19,7 +20,11 @@ Rows = Sequence[Sequence[str]]
 
 
 def tables(picture: Picture) -> Iterator[Values]:
-    """A table for each panel and, where a plot has them, one for its marks and rules."""
+    """What is not drawn, a table for each panel and, where a plot has them, one for its marks
+    and rules.
+    """
+    if picture.note:
+        yield {"kind": "prose", "lines": [shown(picture.note)], "drawn": False}
     for panel in drawable(picture).panels:
         match panel:
             case Plot():
@@ -41,14 +46,16 @@ def _plot(panel: Plot) -> Iterator[Values]:
         columns[f"{band.name}, low"] = [(x, low) for x, low, _ in band.points]
         columns[f"{band.name}, high"] = [(x, high) for x, _, high in band.points]
     title = ": ".join(filter(None, (panel.title, panel.y_label)))
-    at = {name: _by_x(points) for name, points in columns.items()}
+    at = {name: _by_x(points, panel.y_label) for name, points in columns.items()}
     every = sorted({x for column in at.values() for x in column})
     if every:
-        rows = [(_told(x), *(column.get(x, "") for column in at.values())) for x in every]
+        rows = [
+            (_told(x, panel.x_label), *(column.get(x, "") for column in at.values())) for x in every
+        ]
         yield _table(title, (panel.x_label, *columns), rows)
-    single = [(mark.name, _told(mark.x), _told(mark.y)) for mark in panel.marks]
-    single += [(r.name, _told(r.at), "") for r in panel.rules if r.axis == "x"]
-    single += [(r.name, "", _told(r.at)) for r in panel.rules if r.axis == "y"]
+    single = [(m.name, _told(m.x, panel.x_label), _told(m.y, panel.y_label)) for m in panel.marks]
+    single += [(r.name, _told(r.at, panel.x_label), "") for r in panel.rules if r.axis == "x"]
+    single += [(r.name, "", _told(r.at, panel.y_label)) for r in panel.rules if r.axis == "y"]
     if single:
         yield _table(title, ("", panel.x_label, panel.y_label), single)
 
@@ -62,11 +69,11 @@ def _named(curves: Iterable[Curve]) -> Iterator[tuple[str, Curve]]:
         yield name, curve
 
 
-def _by_x(points: Iterable[tuple[float, float]]) -> dict[float, str]:
+def _by_x(points: Iterable[tuple[float, float]], label: str) -> dict[float, str]:
     """What stands at each x; where a line steps, both values."""
     found: dict[float, dict[str, None]] = {}
     for x, y in points:
-        found.setdefault(x, {})[_told(y)] = None
+        found.setdefault(x, {})[_told(y, label)] = None
     return {x: ", ".join(texts) for x, texts in found.items()}
 
 
@@ -78,7 +85,7 @@ def _bars(panel: Bars) -> Values:
         for piece in bar.pieces:
             texts.setdefault(piece.name, []).append(piece.text)
         rows.append((bar.name, bar.text, *(", ".join(texts.get(name, ())) for name in names)))
-    rows += [(rule.name, _told(rule.at), *("" for _ in names)) for rule in panel.rules]
+    rows += [(rule.name, _told(rule.at, panel.label), *("" for _ in names)) for rule in panel.rules]
     return _table(panel.title, (panel.label, "", *names), rows)
 
 
@@ -102,6 +109,8 @@ def _table(title: str, heads: Sequence[str], rows: Rows) -> Values:
     }
 
 
-def _told(value: float) -> str:
+def _told(value: float, label: str) -> str:
+    if is_speedup(label):
+        return said(value, label)
     text = significant(value, DIGITS)
     return text.rstrip("0").removesuffix(".") if "." in text and "e" not in text else text

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from specplan.domain.picture import Bar, Bars, Piece, Rule
+from specplan.render.figure.bars import clear_of
 from specplan.render.figure.spread import spread
 
 PLAIN = Bar("plain steps", (Piece("verify", 16.0, "16 ms"),), "16 ms in all")
@@ -93,6 +94,31 @@ def test_no_rule_runs_through_the_name_of_another(figure):
     assert drawn.place("memory of the GPU")[1] < drawn.place("what the engine may fill")[1]
     assert min(y for _, y in first) > drawn.place("memory of the GPU")[1]
     assert min(y for _, y in last) < drawn.place("memory of the GPU")[1]
+
+
+@pytest.mark.parametrize(
+    ("rules", "ends", "place"),
+    [
+        ([], (0.0, 100.0), (50.0, True)),
+        ([80.0], (0.0, 100.0), (50.0, True)),
+        ([45.0], (0.0, 100.0), (57.0, True)),
+        ([55.0], (0.0, 100.0), (43.0, True)),
+        ([45.0, 60.0], (0.0, 100.0), (33.0, True)),
+        ([10.0], (0.0, 22.0), (11.0, False)),
+    ],
+)
+def test_no_rule_runs_through_a_number_where_the_piece_has_room(rules, ends, place):
+    assert clear_of(rules, ends, 20.0) == place
+
+
+def test_a_number_without_room_beside_a_rule_has_a_ground(figure):
+    bar = Bar("b", (Piece("p", 2.0, "1.3456789123456"), Piece("rest", 9.0, "")), "")
+
+    def paths(at):
+        drawn = figure(bars(bar, rules=(Rule("plain", "x", at),)))
+        return len(list(drawn.root.iter("{http://www.w3.org/2000/svg}path")))
+
+    assert paths(1.0) == paths(5.0) + 1
 
 
 def test_totals_stand_in_a_column_beyond_every_rule(figure):

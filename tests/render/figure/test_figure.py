@@ -114,6 +114,18 @@ def test_title_caption_basis_and_footer_stand_on_the_sheet(answer, apart):
     assert top[1] < min(curve) <= max(curve) < foot[1]
 
 
+def test_what_is_not_drawn_is_said_once_and_inputs_are_named_in_words(answer, apart):
+    base = answer(plot("c"), plot("d"))
+    picture = replace(base.view.picture(), note="2 of 9 panels")
+    inputs = {**base.inputs, "draft_2": next(iter(base.inputs.values()))}
+    view = replace(base.view, picture=lambda: picture)
+    drawn = apart(replace(base, view=view, inputs=inputs))
+    assert drawn.texts.count("2 of 9 panels") == 1
+    assert "2 of 9 panels" in drawn.parts["figure-desc"].text
+    last = [text for text in drawn.texts if text.startswith("specplan ")]
+    assert last[0].endswith(", draft 2 llama (01234567)")
+
+
 def test_long_words_of_an_answer_are_broken_to_the_width(answer, apart):
     long = "what was assumed of the machine and of the traffic in many words " * 6
     base = answer(plot("c"))
