@@ -173,7 +173,7 @@ def _point_words(asked: Asked, value: Report) -> str:
         told = [f"{' and '.join(told)}, those of the traffic"]
     told.append(f"acceptance {value.acceptance}")
     if not isinstance(found.at.acceptance, Alpha):
-        told.append(f"worth alpha {value.worth_alpha:.2f}")
+        told.append(f"worth alpha {value.worth_alpha:.2f} at k = {max(found.here, 1)}")
     if len(found.points) > 1:
         told.append("where speculation helps least")
     return ", ".join(told)

@@ -46,6 +46,6 @@ def failing_words(checked: Answer | None) -> str:
         return ""
     value = checked.value
     if not value.fail:
-        return ", but specplan check finds errors in the plan"
+        return "; specplan check finds errors in the plan"
     verb = "fails" if value.fail == 1 else "fail"
-    return f", but {value.fail:,} of its {value.expectations:,} expectations {verb}"
+    return f"; {value.fail:,} of its {value.expectations:,} expectations {verb}"

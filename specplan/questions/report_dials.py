@@ -103,8 +103,8 @@ def _acceptances(own: Acceptance, like: float) -> tuple[Acceptance, ...]:
 
 
 def short(own: Acceptance, like: float) -> str:
-    """What an acceptance is called where there is little room: no name of a file."""
-    return str(own) if isinstance(own, Alpha) else f"{like:.2f} (given)"
+    """What an acceptance is called where there is little room: no name of a file, no list."""
+    return str(own) if isinstance(own, Alpha) else f"~{like:.2f}"
 
 
 def explorer_of(point: Point, grid: Grid, judged: int | None) -> Explorer:
