@@ -102,7 +102,7 @@ def _sentence(asked: Asked, basis: Basis) -> tuple[str, str]:
         return found.verdict, f"{head}: {rest}{fails}"
     if coming.unserved:
         return "not served", f"{unserved_words(coming)}; {rest}{fails}"
-    return found.verdict, f"{head}: {rest}{gpus_words(coming)}{fails}"
+    return found.verdict, f"{head}: {rest}{gpus_words(coming, found.k)}{fails}"
 
 
 def _value(asked: Asked, basis: Basis) -> Report:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from specplan.domain.answer import Answer, Lines
+from specplan.domain.answer import Answer, Lines, Table
 from specplan.domain.slo import Slo
 from specplan.domain.traffic import Traffic
 from specplan.errors import SpecplanError
-from specplan.questions.capacity import Capacity
+from specplan.questions.capacity import Best, Capacity
 from specplan.questions.traffic_view import promise_words, traffic_words
 
 
@@ -57,12 +57,24 @@ def capacity_of(coming: Coming) -> Answer:
 def facts(coming: Coming) -> Iterator[tuple[str, str]]:
     """What comes and what is promised, and the GPUs, as the head of a report has them."""
     traffic = coming.traffic
-    recorded = f", as in {traffic.source}" if traffic.trace and traffic.source else ""
-    yield "traffic", traffic_words(traffic) + recorded
+    drawn = len(traffic.lengths.weight) > 1 and traffic.source
+    yield "traffic", traffic_words(traffic) + (f", from {traffic.source}" if drawn else "")
     if promises := promise_words(coming.slo):
         yield "promises", promises
-    if isinstance(coming.sized, Answer) and not coming.unserved:
-        yield "GPUs", coming.sized.view.title
+    if not coming.unserved and (gpus := ", ".join(_by_policy(coming))):
+        yield "GPUs", gpus
+
+
+def _by_policy(coming: Coming) -> Iterator[str]:
+    """The fewest GPUs under each policy that was sized."""
+    table = coming.sized.table if isinstance(coming.sized, Answer) else Table()
+    policies = list(dict.fromkeys(str(row["policy"]) for row in table.records()))
+    kinds = {row["hardware"] for row in table.records()}
+    named = {"none": "without speculation", "gated": "gated"}
+    for policy in policies:
+        best, how = _sized(coming, policy)[0], named.get(policy, f"with {policy}")
+        kind = f" {best.hardware}" if len(kinds) > 1 else ""
+        yield f"no number will do {how}" if best.gpus is None else f"{best.gpus:,}{kind} {how}"
 
 
 def unserved_words(coming: Coming) -> str:
@@ -75,24 +87,62 @@ def unserved_words(coming: Coming) -> str:
     return f"{said}: no number of GPUs serves {traffic} with {promises}"
 
 
-def gpus_words(coming: Coming) -> str:
-    """What speculation does to the GPUs, as a verdict ends; "" where that is not known."""
+def gpus_words(coming: Coming, k: int | None) -> str:
+    """What speculation with k draft tokens (None: by batch) does to the GPUs, as a verdict ends; ""
+    where that is not known. Where nobody sized for that k, or it is not to be had, the cheapest one
+    that speculates speaks for it, by name.
+    """
     found = coming.value
     if found is None or found.cheapest is None:
         return ""
-    without, drafted = found.without, found.speculating
+    without = found.without
+    if k == 0:
+        return f"; it takes {_gpus(without.gpus)}" if without else ""
+    sized = _sized(coming, "gated" if k is None else f"k={k}")
+    drafted, how, failed = next((one for one in sized if one.planned), None), "with it", ""
+    if sized and drafted is None:
+        kept = "keeps no promise" if coming.slo.limits else "cannot take the traffic"
+        failed = f", but {'gating' if k is None else f'k = {k}'} {kept}"
+    if drafted is None and found.speculating:
+        best = found.speculating
+        drafted = _Plan(best.hardware, best.gpus)
+        how = best.policy if best.policy == "gated" else f"with {best.policy}"
     if drafted is None:
-        return (
-            f", but the traffic is served without speculation alone: {_gpus(found.cheapest.gpus)}"
-        )
+        return f"{failed}; {_gpus(found.cheapest.gpus)} without speculation"
+    return failed + _compared(drafted, how, without)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """GPUs of a kind; None where no number of them will do."""
+
+    hardware: str
+    gpus: int | None
+
+    @property
+    def planned(self) -> bool:
+        """Whether some number will do."""
+        return self.gpus is not None
+
+
+def _sized(coming: Coming, policy: str) -> list[_Plan]:
+    """What was sized under a policy, the cheapest first."""
+    table = coming.sized.table if isinstance(coming.sized, Answer) else Table()
+    rows = [row for row in table.records() if row["policy"] == policy]
+    return [_Plan(str(r["hardware"]), None if r["gpus"] is None else int(r["gpus"])) for r in rows]
+
+
+def _compared(drafted: _Plan, how: str, without: Best | None) -> str:
+    """GPUs with speculation beside those without."""
+    gpus, kind = drafted.gpus or 0, drafted.hardware
     if without is None:
-        return f"; the traffic is served with speculation alone: {_gpus(drafted.gpus)}"
-    if found.gpus_saved is None:  # on different accelerators
-        return f"; the traffic takes {found.cheapest.gpus:,} {found.cheapest.hardware}"
-    if found.gpus_saved == 0:
-        return f"; {_gpus(drafted.gpus)} with it and without"
-    joined = ";" if found.gpus_saved > 0 else ", but"
-    return f"{joined} {_gpus(drafted.gpus)} instead of {without.gpus:,}"
+        return f"; {_gpus(gpus)} {how}, and none will do without"
+    if kind != without.hardware:
+        return f"; {gpus:,} {kind} {how}, {without.gpus:,} {without.hardware} without"
+    if gpus == without.gpus:
+        return f"; {_gpus(gpus)} {how} and without"
+    named = "" if how == "with it" else f" {how}"
+    return f"; {_gpus(gpus)}{named} instead of {without.gpus:,}"
 
 
 def _gpus(count: int) -> str:

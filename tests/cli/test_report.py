@@ -153,12 +153,25 @@ def test_a_report_is_at_the_batch_that_its_servers_run(capsys):
     head = " ".join(answered(capsys, [*asked, "-f", "plain"]).out.partition("\n==")[0].split())
     assert f"batch {round(batch)} and context 1,100, those of the traffic" in head
     assert "traffic 60 requests/s of 1,000 + 200 tokens promises tpot_p95 20 ms" in head
-    best = parts["capacity"]["answer"]
-    gpus = best["speculating"]["gpus"], best["without"]["gpus"]
-    told = "{0} GPUs with it and without" if gpus[0] == gpus[1] else "{0} GPUs instead of {1}"
-    assert told.format(*gpus).replace("1 GPUs", "1 GPU") in head
     own = json.loads(answered(capsys, [*asked, "-b", "2", "-f", "json"]).out)
     assert own["answer"]["batch"] == 2
+
+
+@pytest.mark.parametrize("k", ["3", "5", "gate"])
+def test_the_verdict_and_the_head_say_the_gpus_of_the_plans_own_k(capsys, k):
+    asked = ["report", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm@0.33"]
+    asked += ["-a", "0.3", "-k", k, "--rate", "300/s", "--isl", "300", "--osl", "200", "-q"]
+    found = json.loads(answered(capsys, [*asked, "-f", "json"]).out)
+    parts = {part["part"]["name"]: part["is"] for part in found["parts"]}
+    policy = "gated" if k == "gate" else f"k={k}"
+    gpus = {row["policy"]: row["gpus"] for row in reversed(parts["capacity"]["rows"])}
+    drafted, alone = gpus[policy], gpus["none"]
+    same = f"; {drafted} GPUs with it and without"
+    told = same if drafted == alone else f"; {drafted} GPUs instead of {alone}"
+    assert found["answer"]["sentence"].endswith(told)
+    head = answered(capsys, [*asked, "-f", "plain"]).out.partition("\n==")[0]
+    assert f"{alone} without speculation" in head
+    assert f"{drafted} {'gated' if k == 'gate' else f'with k={k}'}" in head
 
 
 def test_every_expectation_is_listed(capsys):
