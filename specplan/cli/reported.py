@@ -31,7 +31,7 @@ from specplan.questions.replicas import shape_of
 from specplan.questions.report import report as question
 from specplan.questions.report_point import Judged
 from specplan.questions.report_sources import Cited
-from specplan.questions.report_traffic import Coming, running
+from specplan.questions.report_traffic import Coming, holds, running
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +149,28 @@ def _wanted(asked: _Told) -> Wanted | None:
 
 
 def _scenario(asked: _Told, found: Wanted | None, coming: Coming | None) -> Scenario:
-    """The workload asked for; where nobody said a context or a batch, those of the traffic."""
+    """The workload asked for; where nobody said a context or a batch, those of the traffic. A batch
+    that one of several setups cannot hold is not what its servers would run.
+    """
     flags = dict(asked.flags)
     if found is None:
         lengths = ((n, getattr(asked.demand, n)) for n in ("isl", "osl"))
         flags |= {n: (text,) for n, text in lengths if text is not None}
-    scenario = build(
-        flags,
-        catalogue=asked.catalogue,
-        plan=asked.plan,
-        unused=("k",),
-        k_max=asked.k_max,
-        told={} if coming is None else _told_by(coming, asked.plan),
-    )
+    told = {} if coming is None else _told_by(coming, asked.plan)
+
+    def made(told: Mapping[str, Given]) -> Scenario:
+        return build(
+            flags,
+            catalogue=asked.catalogue,
+            plan=asked.plan,
+            unused=("k",),
+            k_max=asked.k_max,
+            told=told,
+        )
+
+    scenario = made(told)
+    if "batch" in told and "batch" not in flags and not holds(scenario):
+        scenario = made({name: given for name, given in told.items() if name != "batch"})
     return replace(scenario, inputs={**scenario.inputs, **(found.inputs if found else {})})
 
 

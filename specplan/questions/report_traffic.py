@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from specplan.domain.answer import Answer, Lines, Table
+from specplan.domain.scenario import Scenario
 from specplan.domain.slo import Slo
 from specplan.domain.traffic import Traffic
 from specplan.errors import SpecplanError
+from specplan.questions.bills import bill_at, usual_k
 from specplan.questions.capacity import Best, Capacity
 from specplan.questions.traffic_view import promise_words, traffic_words
 
@@ -43,6 +45,13 @@ def running(sized: Answer | SpecplanError) -> int | None:
         if row["cheapest"] and row["batch_mean"] is not None:
             return max(round(float(row["batch_mean"])), 1)
     return None
+
+
+def holds(scenario: Scenario) -> bool:
+    """Whether every setup holds the largest batch at every context, beside its drafter."""
+    ends, most = [context + scenario.growth for context in scenario.context], max(scenario.batch)
+    bills = (bill_at(setup, ends, usual_k(setup, scenario.k)) for setup in scenario.setups)
+    return all(bool((bill.largest >= most).all()) for bill in bills)
 
 
 def capacity_of(coming: Coming) -> Answer:

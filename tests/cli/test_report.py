@@ -157,6 +157,16 @@ def test_a_report_is_at_the_batch_that_its_servers_run(capsys):
     assert own["answer"]["batch"] == 2
 
 
+def test_a_batch_that_a_smaller_gpu_cannot_hold_is_not_asked_of_it(capsys):
+    """Nobody asked for it, so nothing fails to fit."""
+    asked = ["report", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100,l4", "-e", "vllm@0.33"]
+    asked += ["-a", "0.7", "-k", "3", "--rate", "60/s", "--isl", "300", "--osl", "400", "-q"]
+    said = answered(capsys, [*asked, "-f", "json"])
+    assert said.code == 0
+    found = json.loads(said.out)["answer"]
+    assert (found["fits"], found["batch"]) == (True, 1)
+
+
 @pytest.mark.parametrize("k", ["3", "5", "gate"])
 def test_the_verdict_and_the_head_say_the_gpus_of_the_plans_own_k(capsys, k):
     asked = ["report", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm@0.33"]
