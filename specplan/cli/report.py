@@ -30,6 +30,7 @@ def report(
 
     one_thread()
     from specplan.cli.reported import answered
-    from specplan.cli.show import show
+    from specplan.cli.show import format_name, show
 
-    return show(answered(plan, what, load, candidates, demand, usd_per_gpu_hour), out)
+    form = format_name(out)
+    return show(answered(plan, what, load, candidates, demand, usd_per_gpu_hour, form), out)

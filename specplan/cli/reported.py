@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from specplan import __version__
 from specplan.catalogue.ledger import bands
 from specplan.catalogue.store import Catalogue
+from specplan.cli.again import PAGE, command_of, ending_of
 from specplan.cli.capacity import Fleet, Gating
 from specplan.cli.checked import check
 from specplan.cli.demand import Demand
@@ -32,6 +31,7 @@ from specplan.questions.replicas import shape_of
 from specplan.questions.report import report as question
 from specplan.questions.report_point import Judged
 from specplan.questions.report_sources import Cited
+from specplan.questions.report_traffic import Coming, holds, running
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class _Told:
     """What was asked, whoever asked it."""
 
     flags: Mapping[str, Sequence[str]]
+    path: str | None
     plan: PlanRead | None
     catalogue: Catalogue
     k_max: int | None
@@ -77,8 +78,9 @@ def answered(
     candidates: Candidates,
     demand: Demand,
     usd_per_gpu_hour: float | None,
+    form: str,
 ) -> Answer:
-    """The answer of the command."""
+    """The answer of the command, in a format."""
     return _reported(
         _told(
             plan,
@@ -88,6 +90,7 @@ def answered(
             candidates.k_max,
             demand,
             usd_per_gpu_hour,
+            ending_of(form),
         )
     )
 
@@ -100,49 +103,31 @@ def _told(
     k_max: int | None,
     demand: Demand,
     usd_per_gpu_hour: float | None,
+    ending: Sequence[str] = PAGE,
 ) -> _Told:
     """What was asked, with the command that asks it again."""
     words = [plan] if plan else []
     return _Told(
         flags=flags,
+        path=plan,
         plan=plan_of(plan),
         catalogue=catalogue,
         k_max=k_max,
         demand=demand,
         usd_per_gpu_hour=usd_per_gpu_hour,
-        command=command_of(words, flags, demand, k_max, usd_per_gpu_hour, folders),
+        command=command_of(words, flags, demand, k_max, usd_per_gpu_hour, folders, ending),
     )
 
 
-def command_of(
-    words: Sequence[str],
-    flags: Mapping[str, Sequence[str]],
-    demand: Demand,
-    k_max: int | None,
-    usd_per_gpu_hour: float | None,
-    folders: Sequence[str] = (),
-) -> str:
-    """The command line that gives this report, quoted for a shell."""
-    told: list[tuple[str, str]] = [(n, text) for n, texts in flags.items() for text in texts]
-    told += [(n, _plain(n, value)) for n, value in asdict(demand).items() if value is not None]
-    told += [("k_max", str(k_max))] if k_max is not None else []
-    if usd_per_gpu_hour is not None:
-        told.append(("usd_per_gpu_hour", repr(usd_per_gpu_hour)))
-    told += [("catalogue", folder) for folder in folders]
-    options = [word for n, text in told for word in (f"--{n.replace('_', '-')}", text)]
-    return shlex.join(["specplan", "report", *words, *options, "-o", "report.html"])
-
-
-def _plain(name: str, value: object) -> str:
-    return f"{value}/s" if name == "rate" else str(value)
-
-
 def _reported(asked: _Told) -> Answer:
-    found = _coming(asked)
-    scenario = _scenario(asked, found)
+    found = _wanted(asked)
+    sized = None if found is None else _capacity(asked, found)
+    coming = Coming(found.traffic, found.slo, sized) if found and sized else None
+    scenario = _scenario(asked, found, coming)
+    plan = asked.plan.plan if asked.plan else None
     checked = None
-    if asked.plan is not None and asked.plan.plan.expect and not asked.flags:
-        checked = check(Path(asked.plan.document.name), catalogue=asked.catalogue)
+    if asked.path and plan and plan.expect and not asked.flags:
+        checked = check(asked.path, catalogue=asked.catalogue)
 
     def cited(judged: Judged) -> Cited:
         return Cited(
@@ -153,51 +138,75 @@ def _reported(asked: _Told) -> Answer:
             specplan=__version__,
         )
 
-    sized = None if found is None else partial(_capacity, asked, found)
-    return question(scenario, cited=cited, checked=checked, sized=sized)
+    about = (plan.about if plan else None) or ""
+    return question(scenario, cited=cited, checked=checked, coming=coming, about=about)
 
 
-def _coming(asked: _Told) -> Wanted | None:
+def _wanted(asked: _Told) -> Wanted | None:
     """The traffic, where flags or the plan say that requests come."""
     spoken = said(asked.demand, asked.plan)
     return wanted(asked.demand, asked.plan) if {"rate", "trace"} & spoken.keys() else None
 
 
-def _scenario(asked: _Told, found: Wanted | None) -> Scenario:
-    """The workload asked for; where nobody said a context, that of the traffic's sequences."""
+def _scenario(asked: _Told, found: Wanted | None, coming: Coming | None) -> Scenario:
+    """The workload asked for; where nobody said a context or a batch, those of the traffic. A batch
+    that one of several setups cannot hold is not what its servers would run.
+    """
     flags = dict(asked.flags)
     if found is None:
         lengths = ((n, getattr(asked.demand, n)) for n in ("isl", "osl"))
         flags |= {n: (text,) for n, text in lengths if text is not None}
-    told = {}
-    workload = asked.plan.plan.workload if asked.plan else None
-    if found is not None and (workload is None or workload.context is None):
-        shape = shape_of(found.traffic.lengths)
-        told["context"] = Given((f"{shape.context:.0f}",), "traffic", Where("--isl"))
-    scenario = build(
-        flags,
-        catalogue=asked.catalogue,
-        plan=asked.plan,
-        unused=("k",),
-        k_max=asked.k_max,
-        told=told,
-    )
+    told = {} if coming is None else _told_by(coming, asked.plan)
+
+    def made(told: Mapping[str, Given]) -> Scenario:
+        return build(
+            flags,
+            catalogue=asked.catalogue,
+            plan=asked.plan,
+            unused=("k",),
+            k_max=asked.k_max,
+            told=told,
+        )
+
+    scenario = made(told)
+    if "batch" in told and "batch" not in flags and not holds(scenario):
+        scenario = made({name: given for name, given in told.items() if name != "batch"})
     return replace(scenario, inputs={**scenario.inputs, **(found.inputs if found else {})})
 
 
-def _capacity(asked: _Told, found: Wanted) -> Answer:
-    """The GPUs for the traffic."""
-    return sized_for(
-        {n: texts for n, texts in asked.flags.items() if n not in FOLLOW},
-        asked.plan,
-        asked.catalogue,
-        asked.k_max,
-        Gating(),
-        asked.demand,
-        Fleet(usd_per_gpu_hour=asked.usd_per_gpu_hour),
-        Server(),
-        coming=found,
-    )
+def _told_by(coming: Coming, plan: PlanRead | None) -> dict[str, Given]:
+    """What the traffic says of a workload that says nothing of it: the mean context of a sequence
+    that decodes, and how many decode together on a server of the cheapest plan.
+    """
+    workload = plan.plan.workload if plan else None
+    told = {}
+    if workload is None or workload.context is None:
+        context = f"{shape_of(coming.traffic.lengths).context:.0f}"
+        told["context"] = Given((context,), "traffic", Where("--isl"))
+    batch = running(coming.sized)
+    if batch is not None and (workload is None or workload.batch is None):
+        told["batch"] = Given((str(batch),), "traffic", Where("--rate"))
+    return told
+
+
+def _capacity(asked: _Told, found: Wanted) -> Answer | SpecplanError:
+    """The GPUs for the traffic, or why nobody can say."""
+    flags = {n: texts for n, texts in asked.flags.items() if n not in FOLLOW}
+    fleet = Fleet(usd_per_gpu_hour=asked.usd_per_gpu_hour)
+    try:
+        return sized_for(
+            flags,
+            asked.plan,
+            asked.catalogue,
+            asked.k_max,
+            Gating(),
+            asked.demand,
+            fleet,
+            Server(),
+            coming=found,
+        )
+    except SpecplanError as error:
+        return error
 
 
 def _planned(plan: PlanRead | None) -> dict[str, Input]:

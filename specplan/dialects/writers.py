@@ -27,8 +27,13 @@ def writer(engine: str) -> Callable[[Deployment], Written]:
 
 def outgrown(engine: str, version: str) -> str:
     """The newest version whose words were read, where another is newer; else ""."""
-    newest = str(import_module(WRITERS[engine]).NEWEST)
-    return "" if Span("", "0", newest).holds(version) else newest
+    last = newest(engine)
+    return "" if Span("", "0", last).holds(version) else last
+
+
+def newest(engine: str) -> str:
+    """The newest version of the engine whose words were read."""
+    return str(import_module(WRITERS[engine]).NEWEST)
 
 
 def example(engine: str) -> str:

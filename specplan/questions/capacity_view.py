@@ -12,7 +12,7 @@ from specplan.questions.capacity_notes import peaks
 from specplan.questions.capacity_row import PARTS, Row, percentile_name
 from specplan.questions.capacity_size import Asked
 from specplan.questions.common import percent
-from specplan.units import people
+from specplan.questions.traffic_view import promise_words, traffic_words
 
 if TYPE_CHECKING:
     from specplan.questions.capacity import Best, Capacity
@@ -139,22 +139,11 @@ def _caption(rows: Sequence[Row], asked: Asked) -> Iterator[str]:
     if what:
         who = ", ".join([" ".join(what), *drafted])
         yield from [who] if len(who) <= LINE else filter(None, (" ".join(what), ", ".join(drafted)))
-    lengths, traffic = asked.traffic.lengths, asked.traffic
-    mean = {
-        n: sum(x * w for x, w in zip(getattr(lengths, n), lengths.weight, strict=True))
-        for n in ("isl", "osl", "hit")
-    }
-    words = f"{traffic.rate_per_s:.4g} requests/s of {mean['isl']:,.0f} + {mean['osl']:,.0f} tokens"
-    if mean["hit"]:
-        words += f", {mean['hit']:,.0f} of them cached"
-    if abs(traffic.dispersion - 1) > 0.005:
-        words += f", dispersion {traffic.dispersion:.3g}"
-    yield words
-    promises = ", ".join(f"{one} {people(one.limit_s, 's')}" for one in asked.slo.limits)
+    yield traffic_words(asked.traffic)
     head = f"head-room {percent(asked.margin, 0)}" if asked.margin else ""
-    told = ", ".join(filter(None, (promises, head)))
+    told = ", ".join(filter(None, (promise_words(asked.slo), head)))
     if told:
-        yield f"{asked.slo.name}: {told}" if asked.slo.name else told
+        yield told
 
 
 def several(rows: Sequence[Row], name: str) -> bool:

@@ -105,14 +105,18 @@ def emit(
     )
 
 
+def speaking(setup: Setup) -> str | None:
+    """The engine whose words the setup's engine reads, if it reads any."""
+    fitted = setup.engine.follows if setup.engine.kind == "calibrated" else None
+    return next((name for name in (setup.engine.name, fitted) if name in WRITERS), None)
+
+
 def dialect_of(scenario: Scenario, setup: Setup) -> str:
     """The engine whose words are asked for: of its card, or of the one that was fitted to
     measurements of it; refused without a version.
     """
-    fitted = setup.engine.follows if setup.engine.kind == "calibrated" else None
-    engine = next((name for name in (setup.engine.name, fitted) if name in WRITERS), None)
-    where = Where("--engine")
-    if engine is None and setup.engine.kind == "calibrated" and not fitted:
+    engine, where = speaking(setup), Where("--engine")
+    if engine is None and setup.engine.kind == "calibrated" and not setup.engine.follows:
         usual = next(iter(WRITERS))
         raise UsageError(
             f"{setup.engine.name} follows no engine, and reads no flags of its own",

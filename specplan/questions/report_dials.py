@@ -18,6 +18,7 @@ from specplan.physics.choose import best_index
 from specplan.physics.round import Timing, bound_names, seen_by, time_rounds
 from specplan.physics.survival import tokens_of
 from specplan.questions.bills import bill_at, usual_k
+from specplan.questions.report_point import worth
 from specplan.questions.weigh import Point, lengths
 from specplan.units import people
 
@@ -36,18 +37,22 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The places of the dials; `own` are those of the point itself, `k` without `best`."""
+    """The places of the dials; `own` are those of the point itself, `k` without `best`. `named` is
+    what each acceptance is called for short.
+    """
 
     context: tuple[float, ...]
     batch: tuple[float, ...]
     acceptance: tuple[Acceptance, ...]
+    named: tuple[str, ...]
     k: tuple[int, ...]
     own: tuple[int, int, int]
 
 
-def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = ()) -> Grid:
+def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = (), here: int = 1) -> Grid:
     """The grid around a point: contexts up to what the target was trained on, batches up to what
-    fits, alphas from 0.2 to 0.9 beside its own acceptance, every candidate and the `k` given.
+    fits, alphas from 0.2 to 0.9 with its own acceptance where the alpha lies that is worth as much
+    at k = `here`, every candidate and the `k` given.
     """
     setup = point.setup
     trained = setup.target.trained_context or math.inf
@@ -59,7 +64,8 @@ def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = ()) -> Grid:
     context = tuple(sorted({*contexts, point.context}))
     bill = bill_at(setup, [point.end], usual_k(setup, scenario.k))
     largest = max(int(bill.largest[0]), int(bill.largest_plain[0]), 1)
-    acceptance = _acceptances(point.acceptance)
+    like = worth(point.acceptance, here, point.context)
+    acceptance = _acceptances(point.acceptance, like)
     candidates = tuple(sorted({*range(scenario.k_max + 1), *scenario.candidates, *k}))
     others = len(context) * len(acceptance) * (len(candidates) + 1)
     batch = tuple(sorted({*_batches(largest, MOST_PLACES // others), point.batch}))
@@ -67,6 +73,9 @@ def grid_of(point: Point, scenario: Scenario, k: Sequence[int] = ()) -> Grid:
         context=context,
         batch=batch,
         acceptance=acceptance,
+        named=tuple(
+            short(one, like) if one is point.acceptance else str(one) for one in acceptance
+        ),
         k=lengths(setup, candidates),
         own=(
             context.index(point.context),
@@ -83,13 +92,19 @@ def _batches(largest: int, room: int) -> list[float]:
     return powers[:: math.ceil(len(powers) / most)]
 
 
-def _acceptances(own: Acceptance) -> tuple[Acceptance, ...]:
-    """Alphas in order, one's own among them where it is one, else before them."""
-    others: list[Acceptance] = [Alpha(value) for value in ALPHAS]
-    if not isinstance(own, Alpha):
-        return (own, *others)
-    kept = [one for one in others if one.iid != own.iid]
-    return tuple(sorted((own, *kept), key=lambda one: one.iid or 0.0))
+def _acceptances(own: Acceptance, like: float) -> tuple[Acceptance, ...]:
+    """Alphas in order, one's own among them in place of its equal, or before its equal where it is
+    none but worth as much as one: `like`.
+    """
+    pairs: list[tuple[float, Acceptance]] = [(value, Alpha(value)) for value in ALPHAS]
+    if isinstance(own, Alpha):
+        pairs = [(value, one) for value, one in pairs if value != like]
+    return tuple(one for _, one in sorted([(like, own), *pairs], key=lambda pair: pair[0]))
+
+
+def short(own: Acceptance, like: float) -> str:
+    """What an acceptance is called where there is little room: no name of a file, no list."""
+    return str(own) if isinstance(own, Alpha) else f"~{like:.2f}"
 
 
 def explorer_of(point: Point, grid: Grid, judged: int | None) -> Explorer:
@@ -98,7 +113,7 @@ def explorer_of(point: Point, grid: Grid, judged: int | None) -> Explorer:
     dials = (
         Dial("context", "context, tokens", _words(grid.context), grid.own[0]),
         Dial("batch", "batch, sequences", _words(grid.batch), grid.own[1]),
-        Dial("alpha", "acceptance", tuple(map(str, grid.acceptance)), grid.own[2]),
+        Dial("alpha", "acceptance", grid.named, grid.own[2]),
         Dial("k", "draft tokens a round", (BEST, *map(str, grid.k)), at_k),
     )
     return Explorer(dials, tuple(_readings(point, grid)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from specplan.domain.answer import Answer, Part
+from specplan.domain.answer import Answer, Lines, Part
 from specplan.domain.picture import Bars, Cells, Panel, Plot
 from specplan.domain.scenario import Scenario
 from specplan.errors import SpecplanError
@@ -18,10 +18,12 @@ from specplan.questions.gate import gate
 from specplan.questions.memory import memory
 from specplan.questions.report_acceptance import kept
 from specplan.questions.report_accuracy import within
+from specplan.questions.report_checked import expected
 from specplan.questions.report_dials import Grid
 from specplan.questions.report_flags import flags_of
 from specplan.questions.report_point import Judged, alone, with_gate
 from specplan.questions.report_sources import Cited, reproduced, sources
+from specplan.questions.report_traffic import Coming, capacity_of
 from specplan.questions.sweep import sweep
 from specplan.units import people
 
@@ -30,7 +32,7 @@ from specplan.units import people
 class Asked:
     """What a report is made of: the plan's scenario, its points judged, the grid around the one in
     detail, where its cards come from and the command to repeat it. Those who can read files say
-    how its expectations were `checked` and answer how many GPUs its traffic takes, `sized`.
+    how its expectations were `checked` and what traffic is `coming`.
     """
 
     scenario: Scenario
@@ -38,15 +40,13 @@ class Asked:
     grid: Grid
     cited: Cited
     checked: Answer | None
-    sized: Callable[[], Answer] | None
+    coming: Coming | None
 
     @cached_property
     def explained(self) -> Answer:
         """The point in detail, taken apart at the k that is judged; at 1 where none is drafted."""
-        judged = self.judged
-        k = judged.k if judged.k is not None else judged.worst.best_k
-        here = (k,) if k else (max(self.grid.k[:2]),)
-        return explain(alone(self.scenario, judged.at, here))
+        here = (self.judged.here or max(self.grid.k[:2]),)
+        return explain(alone(self.scenario, self.judged.at, here))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def parts(asked: Asked) -> Iterator[Part | Left]:
         try:
             made = make(asked)
         except SpecplanError as error:
-            made = error.what + (f"; {error.hint}" if error.hint else "")
+            made = error.said
         if isinstance(made, str):
             if made:
                 yield Left(name, made)
@@ -76,7 +76,7 @@ def parts(asked: Asked) -> Iterator[Part | Left]:
 
 
 def _expected(asked: Asked) -> Made:
-    return asked.checked or ""
+    return expected(asked.checked) if asked.checked else ""
 
 
 def _points(asked: Asked) -> Made:
@@ -91,13 +91,15 @@ def _best_k(asked: Asked) -> Made:
 
 
 def _batch_alpha(asked: Asked) -> Made:
+    """At one k; where k follows the batch at the best one of each place, which may be none."""
     judged, grid = asked.judged, asked.grid
-    k = judged.k if judged.k is not None else judged.worst.best_k
-    if k == 0:
-        k = max(grid.k[:2])
-    here = alone(asked.scenario, judged.at, (k,))
-    found = sweep(replace(here, batch=grid.batch, acceptance=grid.acceptance))
-    return _marked(_only(found, Cells), str(judged.at.acceptance), judged.at.batch)
+    k = () if judged.gated else (judged.here or max(grid.k[:2]),)
+    here = replace(
+        alone(asked.scenario, judged.at, k), batch=grid.batch, acceptance=grid.acceptance
+    )
+    found = best_k(here) if judged.gated else _only(sweep(here), Cells)
+    own = grid.acceptance[grid.own[2]]
+    return _marked(found, str(own), judged.at.batch, grid.named[grid.own[2]])
 
 
 def _map(asked: Asked) -> Made:
@@ -106,13 +108,19 @@ def _map(asked: Asked) -> Made:
     return _marked(found, people(at.context, "tokens"), at.batch)
 
 
-def _marked(answer: Answer, y: str, batch: float) -> Answer:
-    """The same with the place of the point in its maps, by the names of its row and column."""
+def _marked(answer: Answer, y: str, batch: float, called: str = "") -> Answer:
+    """The same with the place of the point in its maps, by the names of its row and column; the row
+    is then `called` something else, if that is given.
+    """
     if answer.view.picture is None:
         return answer
     picture, x = answer.view.picture(), people(batch, "tokens")
     panels = tuple(
-        replace(one, at=(one.y.index(y), one.x.index(x)))
+        replace(
+            one,
+            at=(one.y.index(y), one.x.index(x)),
+            y=tuple(called or name if name == y else name for name in one.y),
+        )
         if isinstance(one, Cells) and y in one.y and x in one.x
         else one
         for one in picture.panels
@@ -143,8 +151,18 @@ def _time(asked: Asked) -> Made:
 
 
 def _memory(asked: Asked) -> Made:
-    judged = asked.judged
-    return memory(alone(asked.scenario, judged.at, () if judged.k is None else (judged.k,)))
+    """At the k that runs at the point, which is said where k follows the batch."""
+    judged, here = asked.judged, asked.judged.here
+    if not judged.gated:
+        return memory(alone(asked.scenario, judged.at, (here,)))
+    found = memory(alone(asked.scenario, judged.at, (here,) if here else ()))
+    said = (
+        f"With drafts of k = {here}, the best at this point."
+        if here
+        else ("No drafts are best at this point; the drafter stays in memory for the others.")
+    )
+    sections = (Lines((said,), wrap=True), *found.view.sections)
+    return replace(found, view=replace(found.view, sections=sections))
 
 
 def _acceptance(asked: Asked) -> Made:
@@ -174,9 +192,9 @@ def _accuracy(asked: Asked) -> Made:
 
 
 def _capacity(asked: Asked) -> Made:
-    if asked.sized is None:
+    if asked.coming is None:
         return "no traffic was given: --rate or --trace, or traffic: in the plan"
-    return asked.sized()
+    return capacity_of(asked.coming)
 
 
 class Kind(NamedTuple):
@@ -197,7 +215,8 @@ PARTS: Mapping[str, Kind] = {
     ),
     "batch-alpha": Kind(
         "Batch and acceptance",
-        "Speedup at one k; the border is where plain decoding becomes as fast.",
+        "Speedup at one k, or at the best k of each place where k follows the load; "
+        "along the border plain decoding is as fast.",
         _batch_alpha,
     ),
     "best-k-map": Kind(

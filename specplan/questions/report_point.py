@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from specplan.domain.acceptance import Acceptance
 from specplan.domain.answer import Basis
+from specplan.domain.contest import undrafted
 from specplan.domain.scenario import Input, Scenario
+from specplan.physics.survival import tokens_of
+from specplan.physics.tokens import alpha_for_tokens
 from specplan.questions.best_k import points_of
+from specplan.questions.bills import bill_of, fitting_tp
 from specplan.questions.common import percent, times
 from specplan.questions.emit_k import GATED, asks_gate
 from specplan.questions.facts import facts_of
 from specplan.questions.init import common_k
+from specplan.questions.memory_view import misfit_words
 from specplan.questions.weigh import Point
 from specplan.rules.expected import Facts
 
@@ -22,7 +28,8 @@ Verdict = Literal["pays", "unsure", "loses", "mixed", "does not fit"]
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A plan judged at all of its points: `k` is what it fixes, or the best one for all of them,
-    None where k follows the batch. `at` is the point in detail: where speculation helps least.
+    None where k follows the batch. `at` is the point in detail: where speculation helps least;
+    `fullest` is the one with the least memory to spare.
     """
 
     points: tuple[Facts, ...]
@@ -30,12 +37,23 @@ class Judged:
     fixed: bool
     at: Point
     worst: Facts
+    fullest: tuple[Point, Facts]
     verdict: Verdict
 
     @property
     def paying(self) -> int:
         """Points at which speculation is faster."""
         return sum(round(one.speedup, 2) > 1 for one in self.points)
+
+    @property
+    def gated(self) -> bool:
+        """Whether k follows the batch."""
+        return self.k is None
+
+    @property
+    def here(self) -> int:
+        """The k that runs at the point in detail: the plan's, or the best there."""
+        return self.worst.k
 
 
 def judged(scenario: Scenario, basis: Basis) -> Judged:
@@ -47,6 +65,7 @@ def judged(scenario: Scenario, basis: Basis) -> Judged:
     points = tuple(facts_of(replace(scenario, k=() if k is None else (k,))))
     slowest = min(range(len(points)), key=lambda i: points[i].speedup)
     every = tuple(points_of(scenario))
+    fullest = min(range(len(points)), key=lambda i: points[i].free_bytes)
     low, high = basis.bands.get("speedup", (0.0, 0.0))
     return Judged(
         points=points,
@@ -54,6 +73,7 @@ def judged(scenario: Scenario, basis: Basis) -> Judged:
         fixed=fixed or gated,
         at=every[slowest],
         worst=points[slowest],
+        fullest=(every[fullest], points[fullest]),
         verdict=_verdict(points, low, high),
     )
 
@@ -72,8 +92,8 @@ def _verdict(points: Sequence[Facts], low: float, high: float) -> Verdict:
     return "mixed"
 
 
-def sentence(scenario: Scenario, found: Judged, basis: Basis) -> str:
-    """The verdict: whether it pays, where, by how much, and how sure that is."""
+def sentence(scenario: Scenario, found: Judged, basis: Basis) -> tuple[str, str]:
+    """The verdict: whether it pays; then who, where, by how much, and how sure that is."""
     setup, points = found.at.setup, found.points
     who = f"{setup.draft.label} for {setup.target.name} on {setup.where}"
     if len(scenario.setups) > 1:
@@ -89,18 +109,18 @@ def sentence(scenario: Scenario, found: Judged, basis: Basis) -> str:
     band = f", give or take {percent(max(-low, high), 0)}" if high else ""
     match found.verdict:
         case "pays":
-            return f"It pays: {who} gains {gain} with {k}{where}{bound}{band}"
+            return "It pays", f"{who} gains {gain} with {k}{where}{bound}{band}"
         case "loses":
-            return f"It does not pay: {who} comes to {gain} with {k}{where}{bound}{band}"
+            return "It does not pay", f"{who} comes to {gain} with {k}{where}{bound}{band}"
         case "unsure":
-            return f"Too close to call: {who} comes to {gain} with {k}{where}{band}"
+            return "Too close to call", f"{who} comes to {gain} with {k}{where}{band}"
         case "mixed":
-            part = f"{found.paying} of {len(points)} points"
-            return f"It pays at {part}: {who} comes to {gain} with {k}{bound}{band}"
+            part = f"It pays at {found.paying} of {len(points)} points"
+            return part, f"{who} comes to {gain} with {k}{bound}{band}"
         case "does not fit":
             short = sum(one.free_bytes < 0 for one in points)
             part = "" if len(points) == 1 else f" at {short} of {len(points)} points"
-            return f"It does not fit in memory{part}: {who}"
+            return f"It does not fit in memory{part}", who
 
 
 def alone(scenario: Scenario, at: Point, k: Sequence[int] = ()) -> Scenario:
@@ -121,3 +141,20 @@ def with_gate(scenario: Scenario) -> Scenario:
     if not asks_gate(scenario):
         asked["k"] = Input(value=GATED, origin="report")
     return replace(scenario, k=(), inputs=asked)
+
+
+def worth(acceptance: Acceptance, k: int, context: float) -> float:
+    """The one alpha by which rounds of k draft tokens (of 1, where k is 0) would yield as much."""
+    if acceptance.iid is not None:
+        return acceptance.iid
+    k = max(k, 1)
+    return float(alpha_for_tokens(tokens_of(acceptance, (k,), context)[0], k))
+
+
+def room_words(found: Judged) -> str:
+    """What keeps the plan out of memory and what would do, at the point that lacks most."""
+    point, facts = found.fullest
+    asked = () if found.gated else (facts.k,)
+    setup = undrafted(point.setup) if asked == (0,) else point.setup
+    memory = bill_of(setup, point.end, point.batch, asked)
+    return misfit_words(memory, point.batch, fitting_tp(setup, point.end, point.batch, asked))

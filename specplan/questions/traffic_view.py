@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from specplan.domain.slo import Slo
 from specplan.domain.traffic import Traffic
 from specplan.questions.common import percent
 from specplan.serving.arrivals import Statistics, Summary
@@ -22,6 +23,27 @@ def traffic_facts(traffic: Traffic) -> tuple[tuple[str, str], ...]:
     if found.hit_share:
         pairs.append(("prefix", f"{percent(found.hit_share)} of prompt tokens are in a cache"))
     return tuple(pairs)
+
+
+def traffic_words(traffic: Traffic) -> str:
+    """The same in a line: requests a second, and their mean lengths."""
+    lengths = traffic.lengths
+    isl, osl, hit = (
+        sum(x * w for x, w in zip(values, lengths.weight, strict=True))
+        for values in (lengths.isl, lengths.osl, lengths.hit)
+    )
+    words = f"{traffic.rate_per_s:.4g} requests/s of {isl:,.0f} + {osl:,.0f} tokens"
+    if hit:
+        words += f", {hit:,.0f} of them cached"
+    if abs(traffic.dispersion - 1) > 0.005:
+        words += f", dispersion {traffic.dispersion:.3g}"
+    return words
+
+
+def promise_words(slo: Slo) -> str:
+    """What is promised: each percentile with its limit; "" where nothing is."""
+    limits = ", ".join(f"{one} {people(one.limit_s, 's')}" for one in slo.limits)
+    return f"{slo.name}: {limits}" if slo.name and limits else limits
 
 
 def _requests(found: Statistics) -> str:

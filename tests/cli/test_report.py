@@ -119,8 +119,94 @@ def test_the_command_in_a_report_gives_that_report(capsys):
     said = answered(capsys, [*SERVED, "-f", "json"])
     again = json.loads(said.out)["parts"][-1]["is"]["answer"]["command"]
     assert again.startswith("specplan report ")
-    words = shlex.split(again)[1:-2]
-    assert answered(capsys, [*words, "-f", "json"]).out == said.out
+    words = shlex.split(again)[1:]
+    assert words[-2:] == ["-f", "json"]
+    assert words[words.index("--rate") + 1] == "5/s"
+    assert answered(capsys, words).out == said.out
+
+
+def test_the_command_ends_with_the_format_asked(capsys):
+    for form, ending in (("markdown", "-f markdown"), ("html", "-o report.html")):
+        out = answered(capsys, [*FLAGS, "-f", form]).out
+        assert re.search(rf"specplan report --target .* {ending}[\n<]", out)
+
+
+def test_a_promise_that_cannot_be_kept_is_the_verdict(capsys):
+    said = answered(capsys, [*SERVED, "--slo", "tpot_p95=1ms", "-f", "plain", "-q"])
+    assert said.code == 1
+    text = " ".join(said.out.split())
+    assert text.startswith(
+        "The promise is not kept: no number of GPUs serves 5 requests/s of 1,000 + 200 tokens with "
+        "tpot_p95 1 ms; eagle3-llama-3.1-8b for llama-3.1-8b on h100-sxm gains "
+    )
+    said = answered(capsys, [*SERVED, "--slo", "tpot_p95=1ms", "-f", "json", "-q"])
+    assert json.loads(said.out)["answer"]["verdict"] == "not served"
+
+
+def test_a_report_is_at_the_batch_that_its_servers_run(capsys):
+    asked = [*SERVED, "--rate", "60/s", "--slo", "tpot_p95=20ms", "-q"]
+    found = json.loads(answered(capsys, [*asked, "-f", "json"]).out)
+    parts = {part["part"]["name"]: part["is"] for part in found["parts"]}
+    rows = parts["capacity"]["rows"]
+    (batch,) = [row["batch_mean"] for row in rows if row["cheapest"]]
+    assert found["answer"]["batch"] == round(batch) > 1
+    head = " ".join(answered(capsys, [*asked, "-f", "plain"]).out.partition("\n==")[0].split())
+    assert f"batch {round(batch)} and context 1,100, those of the traffic" in head
+    assert "traffic 60 requests/s of 1,000 + 200 tokens promises tpot_p95 20 ms" in head
+    own = json.loads(answered(capsys, [*asked, "-b", "2", "-f", "json"]).out)
+    assert own["answer"]["batch"] == 2
+
+
+def test_a_batch_that_a_smaller_gpu_cannot_hold_is_not_asked_of_it(capsys):
+    """Nobody asked for it, so nothing fails to fit."""
+    asked = ["report", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100,l4", "-e", "vllm@0.33"]
+    asked += ["-a", "0.7", "-k", "3", "--rate", "60/s", "--isl", "300", "--osl", "400", "-q"]
+    said = answered(capsys, [*asked, "-f", "json"])
+    assert said.code == 0
+    found = json.loads(said.out)["answer"]
+    assert (found["fits"], found["batch"]) == (True, 1)
+
+
+@pytest.mark.parametrize("k", ["3", "5", "gate"])
+def test_the_verdict_and_the_head_say_the_gpus_of_the_plans_own_k(capsys, k):
+    asked = ["report", "-t", "llama-3.1-8b", "-d", "eagle3", "-g", "h100", "-e", "vllm@0.33"]
+    asked += ["-a", "0.3", "-k", k, "--rate", "300/s", "--isl", "300", "--osl", "200", "-q"]
+    found = json.loads(answered(capsys, [*asked, "-f", "json"]).out)
+    parts = {part["part"]["name"]: part["is"] for part in found["parts"]}
+    policy = "gated" if k == "gate" else f"k={k}"
+    gpus = {row["policy"]: row["gpus"] for row in reversed(parts["capacity"]["rows"])}
+    drafted, alone = gpus[policy], gpus["none"]
+    same = f"; {drafted} GPUs with it and without"
+    told = same if drafted == alone else f"; {drafted} GPUs instead of {alone}"
+    assert found["answer"]["sentence"].endswith(told)
+    head = answered(capsys, [*asked, "-f", "plain"]).out.partition("\n==")[0]
+    assert f"{alone} without speculation" in head
+    assert f"{drafted} {'gated' if k == 'gate' else f'with k={k}'}" in head
+
+
+def test_every_expectation_is_listed(capsys):
+    Path("plan.yaml").write_text(PLAN % "3, fits: true", encoding="utf-8")
+    out = answered(capsys, ["report", "plan.yaml", "-f", "markdown", "-q"]).out
+    title = out.partition("\n")[0]
+    assert title.endswith("; 1 of its 2 expectations fails")
+    assert "| min\\_speedup 3 | fails | 1.94x at batch 16, " in out
+    assert "| fits true | holds | fits with " in out
+
+
+def test_a_plan_says_what_it_is_about(capsys):
+    Path("plan.yaml").write_text(PLAN % "1.5", encoding="utf-8")
+    marked = answered(capsys, ["report", "plan.yaml", "-f", "markdown", "-q"]).out
+    assert "Chat \\<b\\>bold" in marked.partition("<details>")[0]
+    page = answered(capsys, ["report", "plan.yaml", "-f", "html", "-q"]).out
+    assert "Chat &lt;b&gt;bold&lt;/b&gt; | [x](javascript:1)</p>" in page
+
+
+def test_a_plan_is_checked_whatever_its_file_is_called(capsys):
+    name = "new\nline.yaml"
+    Path(name).write_text(PLAN % "1.5", encoding="utf-8")
+    said = answered(capsys, ["report", name, "-f", "plain", "-q"])
+    assert said.code == 0
+    assert "1 plan, 1 expectation: 0 hold, 1 unsure" in said.out
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,9 @@ def test_a_reading_is_what_the_commands_print(name, data):
     at = {d.name: data.draw(st.integers(0, len(d.places) - 1), d.name) for d in explorer.dials}
     places = {d.name: d.places[at[d.name]].replace(",", "") for d in explorer.dials}
     point = {"batch": places["batch"], "context": places["context"]}
-    alpha = next(d for d in explorer.dials if d.name == "alpha").places[at["alpha"]]
+    dial = next(d for d in explorer.dials if d.name == "alpha")
+    own = at["alpha"] == dial.at  # called by what it is worth, where it is no alpha
+    alpha = ANSWERS[name].value.acceptance if own else dial.places[at["alpha"]]
     asked = scenario_of(**options_of(name), **point, acceptance=alpha)
     told = readings(explorer, at)
     best = best_k(asked)
@@ -124,7 +126,8 @@ def test_the_dials_stand_at_the_plan(name):
     explorer, value = dials(ANSWERS[name]), ANSWERS[name].value
     at = {d.name: d.places[d.at] for d in explorer.dials}
     assert at["batch"] == f"{value.batch:,.0f}"
-    assert at["alpha"] == value.acceptance
+    given = "~0.65" if name == "engine" else value.acceptance
+    assert at["alpha"] == given
     assert at["k"] == str(value.k)
     told = readings(explorer, {d.name: d.at for d in explorer.dials})
     assert told["speedup"] == cell_text(value.speedup, "times")
@@ -303,7 +306,8 @@ def test_maps_mark_the_point_itself(name, part):
     (cells,) = made.view.picture().panels
     row, column = cells.at
     value = answer.value
-    expected = value.acceptance if part == "batch-alpha" else f"{value.context:,.0f}"
+    alpha = next(dial for dial in dials(answer).dials if dial.name == "alpha")
+    expected = alpha.places[alpha.at] if part == "batch-alpha" else f"{value.context:,.0f}"
     assert (cells.y[row], cells.x[column]) == (expected, f"{value.batch:,.0f}")
     speedup = value.speedup if part == "batch-alpha" else value.best_speedup
     assert cells.values[row][column] == pytest.approx(speedup, rel=1e-9)
@@ -314,3 +318,73 @@ def test_a_map_of_one_k_says_it_once():
     (cells,) = made.view.picture().panels
     assert cells.title == "k = 3"
     assert not any("k" in text for row in cells.texts for text in row)
+
+
+def head(answer: Answer) -> dict[str, str]:
+    return dict(pair for s in answer.view.sections for pair in getattr(s, "pairs", ()))
+
+
+@pytest.mark.parametrize("options", [{"draft": "none", "acceptance": 0.8}, {"k": 0}])
+def test_plain_decoding_breaks_even_nowhere(options):
+    answer = from_options(**{**PAIR, "acceptance": 0, **options})
+    assert answer.value.k == 0
+    assert answer.value.break_even_alpha is None
+    assert "breaks even" not in head(answer)
+
+
+def test_what_breaks_even_is_said_with_its_k():
+    answer = ANSWERS["iid"]
+    enough = answer.value.break_even_alpha
+    assert head(answer)["breaks even"] == f"at acceptance {enough:.2f} with k = {answer.value.k}"
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({**PAIR, "target": "llama-3.3-70b"}, "; with --tp 2 it would fit."),
+        ({**PAIR, "batch": [1, 100_000]}, "batch 100,000 at 2,048 tokens; 174 sequences fit"),
+    ],
+)
+def test_what_does_not_fit_says_what_would(options, remedy):
+    answer = from_options(**options, acceptance=0.8)
+    assert answer.value.verdict == "does not fit"
+    assert any(remedy in line for line in words(answer))
+
+
+def test_an_acceptance_without_one_alpha_says_what_it_is_worth():
+    """Its place among alphas is where speedups rise through it."""
+    answer = ANSWERS["engine"]
+    value, explorer = answer.value, dials(answer)
+    assert "worth alpha 0.65 at k = 3" in head(answer)["point"]
+    places = next(dial for dial in explorer.dials if dial.name == "alpha").places
+    below = value.worth_alpha <= 0.65
+    assert places.index("0.65") - places.index("~0.65") == (1 if below else -1)
+    at = {dial.name: dial.at for dial in explorer.dials}
+    speedups = [float(readings(explorer, at | {"alpha": n})["speedup"][:-1]) for n in range(12)]
+    assert speedups == sorted(speedups)
+
+
+def test_a_gated_plan_shows_the_k_that_it_runs():
+    options = {"target": "llama-3.1-8b", "draft": "eagle3", "hardware": "h100", "engine": "vllm"}
+    answer = from_options(**options, acceptance=0.7, k="gate", batch=15)
+    best = answer.value.best_k
+    assert answer.value.k is None
+    memory = part(answer, "memory")
+    assert memory.value.bills[0].pool.k == best
+    assert any(f"k = {best}," in line for line in words(memory))
+    (cells,) = part(answer, "batch-alpha").view.picture().panels
+    assert min(min(row) for row in cells.values) >= 1
+    row, column = cells.at
+    assert cells.texts[row][column].startswith(f"{best} ")
+    assert cells.values[row][column] == pytest.approx(answer.value.best_speedup)
+
+
+def test_flags_without_a_version_are_of_the_newest():
+    options = {"target": "llama-3.1-8b", "draft": "eagle3", "hardware": "h100", "k": 3}
+    answer = from_options(**options, engine="vllm", acceptance=0.7)
+    asked = from_options(**options, engine="vllm@0.33", acceptance=0.7)
+    for name in ("flags", "gate-flags"):
+        flags = part(answer, name)
+        assert flags.value.text == part(asked, name).value.text
+        assert "vllm@0.33" in " ".join(words(flags))
+    assert "nobody said" not in " ".join(words(part(asked, "flags")))
