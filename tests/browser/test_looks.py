@@ -253,6 +253,22 @@ def test_the_border_is_named_where_there_is_one(opened, places):
         assert named == (panel.locator("path.border").count() == 1)
 
 
+def test_the_map_of_the_best_k_is_coloured_by_the_best_whatever_k_is_turned_to(opened):
+    """It had the colours and the border of the k of the dial, under the speedups of the best."""
+    seen = opened()
+    best = seen.page.locator("#turned .panel").nth(3)
+
+    def colours() -> list[str]:
+        return best.locator("rect.cell").evaluate_all(
+            "(all) => all.map((one) => one.style.fill || one.getAttribute('fill'))"
+        )
+
+    first = colours()
+    seen.place("k", 16)
+    assert colours() == first
+    assert best.locator("path.border").count() == 0
+
+
 def test_the_readers_maps_run_as_those_of_the_parts(opened):
     seen = opened()
     for part, number in (("batch-alpha", 0), ("best-k-map", 1)):

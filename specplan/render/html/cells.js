@@ -30,10 +30,20 @@ function inkOn(colour) {
   return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? "#000000" : "#ffffff";
 }
 
-function cells(panel, width, name) {
-  const side = 12 + Math.max(0, ...panel.y.map(wide)), top = 20;
+// What its rows' names and its columns take at least.
+function leastOf(panel) {
   const longest = Math.max(0, ...panel.texts.flat().map(wide), ...panel.x.map(wide));
-  const size = Math.max((width - side - 8) / panel.x.length, longest + 5), row = 26;
+  return [12 + Math.max(0, ...panel.y.map(wide)), longest + 5];
+}
+
+function narrowest(panel) {
+  const [side, size] = leastOf(panel);
+  return side + size * panel.x.length + 8;
+}
+
+function cells(panel, width, name) {
+  const [side, least] = leastOf(panel), top = 20;
+  const size = Math.max((width - side - 8) / panel.x.length, least), row = 26;
   const full = side + size * panel.x.length + 8, height = top + row * panel.y.length + 8;
   const drawing = canvas(full, height, name);
   const paint = painter(panel);

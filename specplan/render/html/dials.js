@@ -51,14 +51,15 @@ function explore(explorer) {
     };
   }
 
-  function map(title, down, across, figure, label) {
+  // A map of one reading, with what its cells say.
+  function map(title, down, across, reading, said = (places) => text(reading, places)) {
     const rows = dials.get(down), columns = dials.get(across);
     const table = (of) => rows.places.map((_, r) => columns.places.map((__, c) =>
-      of(settled({ ...at, [down]: r, [across]: c }), { ...at, [down]: r, [across]: c })));
+      of(settled({ ...at, [down]: r, [across]: c }))));
     return {
-      kind: "cells", title, x_label: columns.title, y_label: rows.title, label,
+      kind: "cells", title, x_label: columns.title, y_label: rows.title, label: "speedup",
       x: columns.places, y: rows.places, middle: 1, at: [at[down], at[across]],
-      values: table((places) => value("speedup", places)), texts: table(figure),
+      values: table((places) => value(reading, places)), texts: table(said),
     };
   }
 
@@ -90,9 +91,9 @@ function explore(explorer) {
     const k = dials.get("k").places[at.k];
     show(document.getElementById("turned"), { columns: 2, panels: [
       overK(), round(),
-      map(`Speedup at ${k === "best" ? "the best k" : `k = ${k}`}`, "alpha", "batch", (places) => text("speedup", places), "speedup"),
-      map("Best k and its speedup", "context", "batch",
-        (_, own) => `${text("best_k", own)} ${text("best_speedup", own)}`, "speedup"),
+      map(`Speedup at ${k === "best" ? "the best k" : `k = ${k}`}`, "alpha", "batch", "speedup"),
+      map("Best k and its speedup", "context", "batch", "best_speedup",
+        (places) => `${text("best_k", places)} ${text("best_speedup", places)}`),
     ] }, "Your own point");
   }
 

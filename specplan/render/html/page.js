@@ -16,7 +16,10 @@ function show(place, picture, name) {
   const drawn = picture.panels.map((panel) => {
     const said = panel.title ? `${name}: ${panel.title}` : name;
     const title = panel.title ? [html("p", { class: "panel-title" }, ...whole(panel.title))] : [];
-    return html("div", { class: "panel" }, ...title, ...KINDS[panel.kind](panel, width, said, alike(picture, panel)));
+    // A map too wide for its column has the whole row.
+    const across = beside > 1 && panel.kind === "cells" && narrowest(panel) > width;
+    return html("div", { class: across ? "panel across" : "panel" }, ...title,
+      ...KINDS[panel.kind](panel, across ? room : width, said, alike(picture, panel)));
   });
   const note = picture.note ? [html("p", { class: "key" }, ...whole(picture.note))] : [];
   place.replaceChildren(...note, html("div", { class: `panels beside-${beside}` }, ...drawn));
