@@ -30,8 +30,9 @@ def expected_tokens(alpha: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
 def alpha_for_tokens(tokens: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
     """The alpha at which a round of k drafts yields `tokens` on average (inverse of E).
 
-    0 where one token is enough; NaN never: where more than k + 1 tokens are asked for the answer
-    is +inf, meaning that even a perfect drafter does not reach them.
+    0 where one token is enough, 1 where all k + 1 are wanted; NaN never: where more than k + 1
+    tokens are asked for the answer is +inf, meaning that even a perfect drafter does not reach
+    them.
     """
     wanted, n = np.broadcast_arrays(np.asarray(tokens, np.float64), np.asarray(k, np.float64))
     low, high = np.zeros(wanted.shape), np.ones(wanted.shape)
@@ -39,7 +40,8 @@ def alpha_for_tokens(tokens: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
         middle = 0.5 * (low + high)
         reached = expected_tokens(middle, n) >= wanted
         high, low = np.where(reached, middle, high), np.where(reached, low, middle)
-    alpha = np.where(wanted <= 1, 0.0, high)
+    # The ends exactly, whatever a machine makes of the last bit of E.
+    alpha = np.where(wanted <= 1, 0.0, np.where(wanted == n + 1, 1.0, high))
     return np.where(wanted > n + 1, np.inf, alpha)
 
 

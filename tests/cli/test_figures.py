@@ -53,7 +53,7 @@ def test_a_terminal_gets_no_bytes(capsys, monkeypatch, name):
 
 
 @pytest.mark.parametrize(
-    ("words", "option"), [(["-o", "x.svg"], "--output"), (["-f", "png", "-o", "x.svg"], "--format")]
+    ("words", "option"), [(["-o", "x.svg"], "--output"), (["-f", "png", "-o", "x.png"], "--format")]
 )
 def test_a_command_without_a_picture_writes_nothing(capsys, tmp_path, words, option):
     line = one_line(answered(capsys, ["hardware", "list", *words]))

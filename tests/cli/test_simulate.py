@@ -125,10 +125,8 @@ def test_a_picture_of_latencies_and_of_the_time_that_goes_by(capsys):
     ]  # fmt: skip
     assert [line for line in lines if line in labels] == labels
     axes = [line.strip() for line in lines]
-    assert axes.count("time, s") == 1  # of all that goes by
-    assert [axis for axis in axes if axis[-3:] == ", s"] == [
-        "TTFT, s", "TPOT, s", "ITL, s", "E2E, s", "time, s",
-    ]  # fmt: skip
+    named = {"TTFT", "TPOT", "ITL", "E2E", "time"}  # time is that of all that goes by
+    assert [axis for axis in axes if axis in named] == ["TTFT", "TPOT", "ITL", "E2E", "time"]
     assert "\u2506 p99 promised: 9 s" in axes or "| p99 promised: 9 s" in axes
 
 
