@@ -191,6 +191,9 @@ def _k_words(value: Report) -> str:
 
 
 def _band(value: Report, basis: Basis) -> str:
+    """How far the speedup may be off; that of plain decoding over itself is what it is."""
+    if value.k == 0:
+        return ""
     low, high = basis.bands.get("speedup", (0.0, 0.0))
     if not high:
         return f", {basis.says}"

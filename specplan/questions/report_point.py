@@ -21,6 +21,7 @@ from specplan.questions.init import common_k
 from specplan.questions.memory_view import misfit_words
 from specplan.questions.weigh import Point
 from specplan.rules.expected import Facts
+from specplan.units import people
 
 Verdict = Literal["pays", "unsure", "loses", "mixed", "does not fit"]
 
@@ -66,7 +67,8 @@ def judged(scenario: Scenario, basis: Basis) -> Judged:
     slowest = min(range(len(points)), key=lambda i: points[i].speedup)
     every = tuple(points_of(scenario))
     fullest = min(range(len(points)), key=lambda i: points[i].free_bytes)
-    low, high = basis.bands.get("speedup", (0.0, 0.0))
+    # Plain decoding is as fast as itself, however far predictions are off.
+    low, high = (0.0, 0.0) if k == 0 else basis.bands.get("speedup", (0.0, 0.0))
     return Judged(
         points=points,
         k=k,
@@ -98,6 +100,8 @@ def sentence(scenario: Scenario, found: Judged, basis: Basis) -> tuple[str, str]
     who = f"{setup.draft.label} for {setup.target.name} on {setup.where}"
     if len(scenario.setups) > 1:
         who = f"speculation on {len(scenario.setups)} setups"
+    if found.k == 0 and found.verdict == "loses":
+        return _plainly(scenario, found, who)
     speedups = [one.speedup for one in points]
     gain = times(min(speedups))
     if times(max(speedups)) != gain:
@@ -121,6 +125,18 @@ def sentence(scenario: Scenario, found: Judged, basis: Basis) -> tuple[str, str]
             short = sum(one.free_bytes < 0 for one in points)
             part = "" if len(points) == 1 else f" at {short} of {len(points)} points"
             return f"It does not fit in memory{part}", who
+
+
+def _plainly(scenario: Scenario, found: Judged, who: str) -> tuple[str, str]:
+    """Where nothing is drafted: no drafter was named, k was asked to be 0, or no other k pays."""
+    if all(setup.draft.max_k == 0 for setup in scenario.setups) or found.fixed:
+        several, setup = len(scenario.setups) > 1, found.at.setup
+        what = f"{setup.target.name} on {setup.where}"
+        what = f"{len(scenario.setups)} setups" if several else what
+        tpot = people(max(one.tpot_s for one in found.points), "s")
+        most = "at most " if len(found.points) > 1 else ""
+        return "Nothing is drafted", f"plain decoding of {what} takes {most}{tpot} a token"
+    return "It does not pay", f"no k gains anything with {who}: plain decoding is best"
 
 
 def alone(scenario: Scenario, at: Point, k: Sequence[int] = ()) -> Scenario:

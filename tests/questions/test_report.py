@@ -388,3 +388,22 @@ def test_flags_without_a_version_are_of_the_newest():
         assert flags.value.text == part(asked, name).value.text
         assert "vllm@0.33" in " ".join(words(flags))
     assert "nobody said" not in " ".join(words(part(asked, "flags")))
+
+
+@pytest.mark.parametrize(
+    ("more", "title"),
+    [
+        (
+            {"draft": "none", "acceptance": 0.8},
+            "Nothing is drafted: plain decoding of llama-3.1-8b ",
+        ),
+        ({"acceptance": 0.8, "k": 0}, "Nothing is drafted: plain decoding of llama-3.1-8b on "),
+        ({"acceptance": 0.0}, "It does not pay: no k gains anything with eagle3-llama-3.1-8b for "),
+    ],
+)
+def test_a_verdict_where_nothing_is_drafted_names_no_speedup(more, title):
+    """It said that a drafter called none comes to 1.00x."""
+    answer = from_options(**{**BANDED, **more})
+    assert answer.view.title.startswith(title)
+    assert "1.00x" not in answer.view.title
+    assert answer.value.k == 0
