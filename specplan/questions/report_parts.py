@@ -135,7 +135,8 @@ def _only(answer: Answer, kind: type[Panel]) -> Answer:
         return answer
     picture = answer.view.picture()
     panels = tuple(panel for panel in picture.panels if isinstance(panel, kind))
-    some = replace(picture, panels=panels, columns=min(picture.columns, len(panels) or 1))
+    # A note tells what panels were left out: of others than these.
+    some = replace(picture, panels=panels, columns=min(picture.columns, len(panels) or 1), note="")
     return replace(answer, view=replace(answer.view, picture=(lambda: some) if panels else None))
 
 

@@ -407,3 +407,10 @@ def test_a_verdict_where_nothing_is_drafted_names_no_speedup(more, title):
     assert answer.view.title.startswith(title)
     assert "1.00x" not in answer.view.title
     assert answer.value.k == 0
+
+
+def test_a_map_has_no_note_about_panels_that_are_not_beside_it():
+    """It said "7 of 11 acceptances" above a map of eleven."""
+    picture = part(ANSWERS["engine"], "batch-alpha").view.picture()
+    assert picture.note == ""
+    assert len(picture.panels[0].y) > 8
