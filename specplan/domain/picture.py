@@ -6,6 +6,7 @@ its own way and knowing no command. Names and labels are plain text, whoever wro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -144,21 +145,23 @@ class Picture:
 
     def across(self, panel: Plot) -> tuple[Plot, ...]:
         """The plots that are on a plot's horizontal axis, itself among them."""
-        if not self.shared:
-            return (panel,)
-        axis = (panel.x_label, panel.x_scale)
-        plots = (one for one in self.panels if isinstance(one, Plot))
-        return tuple(one for one in plots if (one.x_label, one.x_scale) == axis)
+        return self._alike(panel, lambda one: (one.x_label, one.x_scale), together=self.shared)
 
     def upright(self, panel: Plot) -> tuple[Plot, ...]:
         """The plots on a plot's vertical axis, itself among them: of small multiples those of the
         same quantity.
         """
-        if self.columns == 1:
+        several = self.columns > 1
+        return self._alike(panel, lambda one: (one.y_label, one.y_scale), together=several)
+
+    def _alike(
+        self, panel: Plot, axis: Callable[[Plot], tuple[str, Scale]], *, together: bool
+    ) -> tuple[Plot, ...]:
+        """The plots whose axis says what the panel's does, where plots have one `together`."""
+        if not together:
             return (panel,)
-        axis = (panel.y_label, panel.y_scale)
         plots = (one for one in self.panels if isinstance(one, Plot))
-        return tuple(one for one in plots if (one.y_label, one.y_scale) == axis)
+        return tuple(one for one in plots if axis(one) == axis(panel))
 
     def footed(self, place: int, columns: int) -> bool:
         """Whether the panel at a place has numbers of its own under it, of so many side by side:
